@@ -1,0 +1,166 @@
+//! Puts the site into the binary: the style sheets, the icons and, when `GREENROOM_SITE` names the
+//! folder that `wasm-bindgen` wrote, the browser's program. Names of what may be cached for ever
+//! carry a hash of the content; everything is compressed here, once.
+
+use std::{
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+/// The style sheets, in the order in which they count.
+const STYLES: &str = "style/main.css";
+
+/// Where a file is served.
+enum Place {
+    /// Under the package folder, under a name that changes with its content.
+    Hashed,
+    /// Under the package folder, under its own name, which has a hash in it already.
+    Package,
+    /// At the root, under its own name.
+    Root,
+}
+
+struct Builder {
+    out: PathBuf,
+    table: String,
+    effort: u32,
+}
+
+impl Builder {
+    /// Adds a file and says under which name.
+    fn add(&mut self, name: &str, place: &Place, raw: &[u8]) -> Result<String, Box<dyn Error>> {
+        let mut hasher = DefaultHasher::new();
+        raw.hash(&mut hasher);
+        let hash = format!("{:016x}", hasher.finish());
+        let served = match place {
+            Place::Hashed => {
+                let (stem, ending) = name.rsplit_once('.').ok_or("a file without an ending")?;
+                format!("{stem}.{hash}.{ending}")
+            }
+            Place::Package | Place::Root => name.to_owned(),
+        };
+        let file = self.out.join(served.replace('/', "_"));
+        let beside = |ending: &str| PathBuf::from(format!("{}{ending}", file.display()));
+        fs::write(&file, raw)?;
+        fs::write(beside(".br"), self.brotli(raw)?)?;
+        fs::write(beside(".gz"), gzip(raw)?)?;
+        let immutable = !matches!(place, Place::Root);
+        writeln!(
+            self.table,
+            "    File {{ name: {served:?}, kind: {:?}, etag: \"\\\"{hash}\\\"\", in_package: {immutable}, \
+             raw: include_bytes!({file:?}), brotli: include_bytes!({:?}), gzip: include_bytes!({:?}) }},",
+            kind(name),
+            beside(".br"),
+            beside(".gz"),
+        )?;
+        Ok(served)
+    }
+
+    fn brotli(&self, raw: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+        let mut out = Vec::new();
+        brotli::CompressorWriter::new(&mut out, 1 << 16, self.effort, 22).write_all(raw)?;
+        Ok(out)
+    }
+}
+
+fn gzip(raw: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(raw)?;
+    Ok(encoder.finish()?)
+}
+
+fn kind(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("wasm") => "application/wasm",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("webmanifest") => "application/manifest+json",
+        Some("txt") => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// A style sheet with those it imports put in their places.
+fn style_sheet(path: &Path) -> Result<String, Box<dyn Error>> {
+    println!("cargo:rerun-if-changed={}", path.display());
+    let mut out = String::new();
+    for line in fs::read_to_string(path)?.lines() {
+        match line.strip_prefix("@import \"").and_then(|rest| rest.strip_suffix("\";")) {
+            Some(name) => out.push_str(&style_sheet(&path.with_file_name(name))?),
+            None => writeln!(out, "{}", line.trim_start())?,
+        }
+    }
+    Ok(out)
+}
+
+/// The files below a folder, by their names from there.
+fn files(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            out.extend(files(&entry.path(), &format!("{name}/"))?);
+        } else {
+            out.push((name, entry.path()));
+        }
+    }
+    out.sort();
+    Ok(out)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/store/migrations");
+    println!("cargo:rerun-if-changed=public");
+    println!("cargo:rerun-if-env-changed=GREENROOM_SITE");
+    if env::var_os("CARGO_FEATURE_SSR").is_none() {
+        return Ok(());
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
+    let site = env::var_os("GREENROOM_SITE").map(PathBuf::from);
+    let effort = if site.is_some() { 11 } else { 4 };
+    let mut builder = Builder { out: out.clone(), table: String::new(), effort };
+    let sheet = style_sheet(Path::new(STYLES))?;
+    let css = builder.add("greenroom.css", &Place::Hashed, sheet.as_bytes())?;
+    for (name, path) in files(Path::new("public"), "")? {
+        builder.add(&name, &Place::Root, &fs::read(path)?)?;
+    }
+    let (mut js, mut wasm) = (None, None);
+    if let Some(site) = site {
+        println!("cargo:rerun-if-changed={}", site.display());
+        for (name, path) in files(&site, "")? {
+            let raw = fs::read(path)?;
+            match name.as_str() {
+                "greenroom.js" => js = Some(builder.add(&name, &Place::Hashed, &raw)?),
+                "greenroom_bg.wasm" => {
+                    wasm = Some(builder.add("greenroom.wasm", &Place::Hashed, &raw)?);
+                }
+                _ if name.starts_with("snippets/") => {
+                    builder.add(&name, &Place::Package, &raw)?;
+                }
+                _ => {}
+            }
+        }
+    }
+    let program = match (js, wasm) {
+        (Some(js), Some(wasm)) => format!("Some(({js:?}, {wasm:?}))"),
+        _ => "None".into(),
+    };
+    let source = format!(
+        "/// The files of the site.\npub static FILES: &[File] = &[\n{}];\n\
+         /// The name of the style sheet.\npub const STYLE: &str = {css:?};\n\
+         /// The names of the browser's program and of its loader, where they were built in.\n\
+         pub const PROGRAM: Option<(&str, &str)> = {program};\n",
+        builder.table
+    );
+    fs::write(out.join("site.rs"), source)?;
+    Ok(())
+}

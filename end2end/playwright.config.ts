@@ -1,0 +1,54 @@
+// Every device runs twice, with and without JavaScript. `*.hydrate.spec.ts` needs the browser's
+// program and runs only with it. The server is the optimised binary, on a database of its own.
+import { defineConfig } from "@playwright/test";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const port = Number(process.env.GREENROOM_E2E_PORT ?? 3107);
+const data = process.env.GREENROOM_E2E_DATA ?? mkdtempSync(join(tmpdir(), "greenroom-e2e-"));
+process.env.GREENROOM_E2E_DATA = data;
+const chromium = "/usr/bin/chromium";
+
+const desktop = { viewport: { width: 1280, height: 800 } };
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const plain = { testIgnore: /.*\.hydrate\.spec\.ts/ };
+
+export default defineConfig({
+  testDir: "tests",
+  forbidOnly: true,
+  fullyParallel: true,
+  workers: 2,
+  timeout: 30_000,
+  expect: { timeout: 10_000 },
+  reporter: [["list"], ["json", { outputFile: "test-results/report.json" }]],
+  use: {
+    baseURL: `http://127.0.0.1:${port}`,
+    trace: "retain-on-failure",
+    launchOptions: {
+      executablePath: existsSync(chromium) ? chromium : undefined,
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+  projects: [
+    { name: "desktop", use: desktop },
+    { name: "phone", use: phone },
+    { name: "desktop-plain", use: { ...desktop, javaScriptEnabled: false }, ...plain },
+    { name: "phone-plain", use: { ...phone, javaScriptEnabled: false }, ...plain },
+  ],
+  webServer: {
+    command: `../target/release/greenroom serve --addr 127.0.0.1:${port} --data ${data}`,
+    url: `http://127.0.0.1:${port}/readyz`,
+    reuseExistingServer: false,
+    stdout: "ignore",
+    env: { DATABASE_URL: "", RUST_LOG: "warn" },
+  },
+});

@@ -1,0 +1,162 @@
+// The editor with JavaScript: nothing typed is ever lost, and nothing reloads.
+import { expect, open, persona, read, test } from "./house";
+
+const state = ".editor-head .save-state";
+
+test("what is typed is saved by itself, and nothing reloads", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "one" });
+  await open(page, "/");
+  await page.evaluate(() => Object.assign(window, { same: true }));
+  await page.getByRole("link", { name: /Skeptic/ }).first().click();
+  await expect(page.getByLabel("Name")).toHaveValue("Skeptic");
+  await page.getByRole("link", { name: "Greenroom" }).click().catch(() => page.goBack());
+  await open(page, `/personas/${id}`);
+  await page.evaluate(() => Object.assign(window, { same: true }));
+  await page.locator("#system-prompt").fill("one two");
+  await expect(page.locator(state)).toHaveText("Saved");
+  expect((await read(request, id)).systemPrompt).toBe("one two");
+  await expect(page.getByText("7 characters · about 2 tokens")).toBeVisible();
+  await page.getByLabel("Name").fill("Renamed");
+  await expect(page).toHaveTitle("Renamed · Greenroom");
+  await page.keyboard.press("Control+s");
+  await expect.poll(async () => (await read(request, id)).name).toBe("Renamed");
+  await page.getByRole("link", { name: "Versions" }).click();
+  await expect(page.getByRole("complementary", { name: "Versions" })).toBeVisible();
+  await page.getByRole("link", { name: "Close the versions" }).click();
+  expect(await page.evaluate(() => (window as any).same)).toBe(true);
+});
+
+test("two tabs that edit apart both keep their words", async ({ page, context, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief.\nBe kind.\nAsk when unsure.\n" });
+  const other = await context.newPage();
+  await open(page, `/personas/${id}`);
+  await open(other, `/personas/${id}`);
+  await other.locator("#system-prompt").fill("Be brief.\nBe kind.\nAsk twice when unsure.\n");
+  await expect(other.locator(state)).toHaveText("Saved");
+  await page.locator("#system-prompt").fill("Be very brief.\nBe kind.\nAsk when unsure.\n");
+  await expect(page.locator(state)).toHaveText("Saved, with a change from elsewhere");
+  const both = "Be very brief.\nBe kind.\nAsk twice when unsure.\n";
+  await expect(page.locator("#system-prompt")).toHaveValue(both);
+  expect((await read(request, id)).systemPrompt).toBe(both);
+});
+
+test("two tabs that edit one passage are shown both texts", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await open(page, `/personas/${id}`);
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long." } });
+  await page.locator("#system-prompt").fill("Be funny.");
+  await expect(page.locator(state)).toHaveText("Needs your decision");
+  await expect(page.getByLabel("Yours")).toHaveValue("Be funny.");
+  await expect(page.getByLabel("Theirs")).toHaveValue("Be long.");
+  await page.getByLabel("Yours").fill("Be funny and long.");
+  await page.getByRole("button", { name: "Save the left text" }).click();
+  await expect(page.locator(state)).toHaveText("Saved");
+  await expect(page.locator("#system-prompt")).toHaveValue("Be funny and long.");
+  expect((await read(request, id)).systemPrompt).toBe("Be funny and long.");
+});
+
+test("a server that is away loses nothing", async ({ page, context, request }) => {
+  const { id } = await persona(request, { systemPrompt: "one" });
+  await open(page, `/personas/${id}`);
+  await context.setOffline(true);
+  await page.locator("#system-prompt").fill("written while away");
+  await expect(page.locator(state)).toContainText("Not saved");
+  await expect(page.getByRole("alert").first()).toContainText("What you wrote is still here.");
+  await context.setOffline(false);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.locator(state)).toHaveText("Saved");
+  expect((await read(request, id)).systemPrompt).toBe("written while away");
+});
+
+test("text that could not be saved is still there after a crash", async ({ page, context, request }) => {
+  const { id } = await persona(request, { systemPrompt: "one" });
+  await open(page, `/personas/${id}`);
+  await context.setOffline(true);
+  await page.locator("#system-prompt").fill("nearly lost");
+  await expect(page.locator(state)).toContainText("Not saved");
+  await page.close({ runBeforeUnload: false });
+  await context.setOffline(false);
+  const later = await context.newPage();
+  await open(later, `/personas/${id}`);
+  await later.getByRole("button", { name: "Bring it back" }).click();
+  await expect(later.locator("#system-prompt")).toHaveValue("nearly lost");
+  await expect(later.locator(state)).toHaveText("Saved");
+  expect((await read(request, id)).systemPrompt).toBe("nearly lost");
+});
+
+test("leaving with something unsaved asks first", async ({ page, context, request }) => {
+  const { id } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await context.setOffline(true);
+  await page.locator("#system-prompt").click();
+  await page.keyboard.type("unsaved");
+  await expect(page.locator(state)).toContainText("Not saved");
+  const asked = page.waitForEvent("dialog");
+  const leaving = page.close({ runBeforeUnload: true });
+  const dialog = await asked;
+  expect(dialog.type()).toBe("beforeunload");
+  await dialog.dismiss();
+  await leaving;
+  await expect(page.locator("#system-prompt")).toHaveValue("unsaved");
+  await context.setOffline(false);
+});
+
+test("going to another page saves on the way", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "one" });
+  await open(page, `/personas/${id}`);
+  await page.locator("#system-prompt").fill("on the way");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Bin" }).click();
+  await expect(page.getByRole("heading", { name: "Bin", exact: true })).toBeVisible();
+  await expect.poll(async () => (await read(request, id)).systemPrompt).toBe("on the way");
+});
+
+test("bad input is told beside the form and changes nothing", async ({ page, request }) => {
+  const { id, name } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await page.getByLabel("Name").fill("   ");
+  await expect(page.locator(state)).toContainText("Not saved");
+  await expect(page.getByText("The name must not be empty.")).toBeVisible();
+  expect((await read(request, id)).name).toBe(name);
+  await page.getByLabel("Name").fill("Better");
+  await expect(page.locator(state)).toHaveText("Saved");
+});
+
+test("a deleted test input comes back by Undo", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await request.post(`/api/storage/personas/${id}/test-inputs`, { data: { content: "Hello?" } });
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Delete Test input 1" }).click();
+  await expect(page.locator(".test")).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByLabel("Test input 1", { exact: true })).toHaveValue("Hello?");
+});
+
+test("a test input is edited in place", async ({ page, request }) => {
+  const { id } = await persona(request);
+  const path = `/api/storage/personas/${id}/test-inputs`;
+  await request.post(path, { data: { content: "Hello?" } });
+  await open(page, `/personas/${id}`);
+  await page.getByLabel("Test input 1", { exact: true }).fill("Hello there?");
+  await expect(page.locator(".test .save-state")).toHaveText("Saved");
+  expect((await (await request.get(path)).json()).items[0].content).toBe("Hello there?");
+});
+
+test("a prompt of the greatest size stays editable", async ({ page, request }) => {
+  const long = "All work and no play makes a dull persona. ".repeat(2300);
+  const { id } = await persona(request, { systemPrompt: long });
+  await open(page, `/personas/${id}`);
+  await page.locator("#system-prompt").focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("The end.");
+  await expect(page.locator(state)).toHaveText("Saved");
+  expect((await read(request, id)).systemPrompt).toBe(`${long}The end.`);
+});
+
+test("a deleted persona is brought back by Undo", async ({ page, request }) => {
+  const { id, name } = await persona(request);
+  await open(page, `/?q=${encodeURIComponent(name)}`);
+  await page.getByRole("button", { name: `Delete ${name}` }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect.poll(async () => (await read(request, id)).name).toBe(name);
+});

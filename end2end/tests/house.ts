@@ -1,0 +1,66 @@
+// What the tests share: a page that complains about what users never see, and personas of their own.
+import { expect, test as base, type APIRequestContext, type Page } from "@playwright/test";
+
+export { expect };
+
+/** A test whose page may neither log an error, nor break the content policy, nor leave our origin. */
+export const test = base.extend<{ quiet: void }>({
+  quiet: [
+    async ({ page, baseURL }, use) => {
+      const complaints: string[] = [];
+      page.on("console", (message) => {
+        const expected = /Failed to load resource|ERR_INTERNET_DISCONNECTED|ERR_FAILED/;
+        if (message.type() === "error" && !expected.test(message.text())) {
+          complaints.push(message.text());
+        }
+      });
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      page.on("request", (request) => {
+        if (!request.url().startsWith(baseURL!) && !request.url().startsWith("data:")) {
+          complaints.push(`request to ${request.url()}`);
+        }
+      });
+      await use();
+      expect(complaints).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export type Persona = { id: string; name: string; systemPrompt: string; revision: number; testInputIds: string[] };
+
+let counter = 0;
+
+/** A persona that no other test touches. */
+export async function persona(
+  request: APIRequestContext,
+  fields: { name?: string; systemPrompt?: string } = {},
+): Promise<Persona> {
+  const name = fields.name ?? `Test persona ${process.pid}-${counter++}`;
+  const answer = await request.post("/api/storage/personas", { data: { ...fields, name } });
+  expect(answer.status()).toBe(201);
+  return answer.json();
+}
+
+export async function read(request: APIRequestContext, id: string): Promise<Persona> {
+  return (await request.get(`/api/storage/personas/${id}`)).json();
+}
+
+/** Opens a page and, where there is JavaScript, waits until it is alive. */
+export async function open(page: Page, path: string, javaScriptEnabled = true) {
+  await page.goto(path);
+  if (javaScriptEnabled) await alive(page);
+}
+
+export async function alive(page: Page) {
+  await expect(page.locator("html[data-alive]")).toBeAttached();
+}
+
+/** The page must not be wider than the screen. */
+export async function fitsTheScreen(page: Page) {
+  const [content, screen] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    document.documentElement.clientWidth,
+  ]);
+  expect(content).toBeLessThanOrEqual(screen);
+}

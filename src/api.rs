@@ -1,0 +1,55 @@
+//! Every address that is not a page, one file per surface.
+//!
+//! The one rule of the room: handlers are sentences. They read through the store, change through the
+//! gate, and leave errors to `error.rs`.
+
+mod bin;
+mod changes;
+mod error;
+mod extract;
+mod health;
+mod personas;
+mod test_inputs;
+mod versions;
+
+use std::sync::Arc;
+
+use aide::{
+    axum::{ApiRouter, IntoApiResponse},
+    openapi::{Info, OpenApi},
+};
+use axum::{Extension, Json, Router};
+pub use error::put_into_words;
+pub use extract::MAX_BODY_BYTES;
+
+use crate::state::AppState;
+
+/// All routes, with the document that describes them at `/api/openapi.json`.
+pub fn router() -> Router<AppState> {
+    aide::generate::extract_schemas(true);
+    let mut document = OpenApi {
+        info: Info {
+            title: "Greenroom".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            description: Some("Personas, their versions and their test inputs.".into()),
+            ..Info::default()
+        },
+        ..OpenApi::default()
+    };
+    let router = ApiRouter::new()
+        .merge(personas::routes())
+        .merge(versions::routes())
+        .merge(test_inputs::routes())
+        .merge(bin::routes())
+        .merge(changes::routes())
+        .merge(health::routes())
+        .route("/api/openapi.json", axum::routing::get(serve_document))
+        .route("/api", axum::routing::any(error::unknown_address))
+        .route("/api/{*rest}", axum::routing::any(error::unknown_address))
+        .finish_api(&mut document);
+    router.layer(Extension(Arc::new(document)))
+}
+
+async fn serve_document(Extension(document): Extension<Arc<OpenApi>>) -> impl IntoApiResponse {
+    Json(document.as_ref().clone())
+}

@@ -1,0 +1,166 @@
+//! Reading requests, with sentences for what cannot be read.
+
+use aide::{OperationInput, generate::GenContext, openapi::Operation};
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Path, Query, Request, rejection::BytesRejection},
+    http::{StatusCode, header, request::Parts},
+    response::IntoResponse,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::domain::{
+    error::ApiError,
+    list::{MAX_PAGE_SIZE, PAGE_SIZE},
+};
+
+/// The largest body that is taken.
+pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// What a body over the limit is told.
+pub fn too_large() -> ApiError {
+    ApiError::TooLarge { limit_kib: MAX_BODY_BYTES as u64 / 1024 }
+}
+
+/// A JSON body.
+pub struct Body<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        if kind != "application/json" && !kind.ends_with("+json") {
+            return Err(ApiError::WrongType { expected: "application/json".into() });
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
+        parse(&bytes).map(Self)
+    }
+}
+
+fn unreadable(rejection: BytesRejection) -> ApiError {
+    match rejection.into_response().status() {
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ => ApiError::Malformed { problem: "its body broke off".into() },
+    }
+}
+
+/// JSON as the type wants it. What does not fit is named.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| ApiError::Malformed {
+        problem: format!("byte {} of its body is not UTF-8", error.valid_up_to()),
+    })?;
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|problem| {
+        ApiError::Malformed { problem: format!("its body is not JSON ({problem})") }
+    })?;
+    if !value.is_object() {
+        return Err(ApiError::invalid("body", "The body must be a JSON object."));
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let told = error.into_inner().to_string();
+        let named = ["unknown field `", "missing field `"].iter().find_map(|start| {
+            told.strip_prefix(start).and_then(|rest| rest.split('`').next()).map(str::to_owned)
+        });
+        let field = named.unwrap_or(if path == "." { "body".into() } else { path });
+        ApiError::Invalid { rule: format!("“{field}” does not fit: {told}."), field }
+    })
+}
+
+impl<T: JsonSchema> OperationInput for Body<T> {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        Json::<T>::operation_input(context, operation);
+    }
+}
+
+/// What stands after the question mark.
+pub struct Params<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Query::from_request_parts(parts, state).await {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(rejection) => Err(ApiError::Malformed {
+                problem: rejection.body_text().trim_end_matches('.').to_owned(),
+            }),
+        }
+    }
+}
+
+impl<T: JsonSchema> OperationInput for Params<T> {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        Query::<T>::operation_input(context, operation);
+    }
+}
+
+/// The parts of the path. What no such part can be does not exist.
+pub struct Segments<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segments<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(segments)) => Ok(Self(segments)),
+            Err(_) => Err(ApiError::not_found("address")),
+        }
+    }
+}
+
+impl<T: JsonSchema> OperationInput for Segments<T> {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        Path::<T>::operation_input(context, operation);
+    }
+}
+
+/// How many rows a page gets: what was asked for, within reason.
+pub fn page_size(asked: Option<u32>) -> u32 {
+    asked.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its errors are looked at")]
+    struct Sample {
+        name: String,
+        size: Option<u8>,
+    }
+
+    fn told(body: &[u8]) -> (u16, String) {
+        let error = parse::<Sample>(body).unwrap_err();
+        let field = match &error {
+            ApiError::Invalid { field, .. } => field.clone(),
+            _ => String::new(),
+        };
+        (error.status(), field)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        assert_eq!(told(br#"{"name": 1}"#), (422, "name".into()));
+        assert_eq!(told(br#"{"name": "a", "size": 999}"#), (422, "size".into()));
+        assert_eq!(told(br#"{"name": "a", "colour": 1}"#), (422, "colour".into()));
+        assert_eq!(told(br#"{}"#), (422, "name".into()));
+    }
+
+    #[test]
+    fn what_is_not_json_cannot_be_read() {
+        assert_eq!(told(b"{").0, 400);
+        assert_eq!(told(b"").0, 400);
+        assert_eq!(told(b"{\"name\": \"\xff\"}").0, 400);
+        assert_eq!(told(br#"{"name": "a"} x"#).0, 400);
+        assert_eq!(told("[".repeat(100_000).as_bytes()).0, 400);
+    }
+}

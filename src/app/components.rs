@@ -1,0 +1,15 @@
+//! Parts that pages are made of.
+
+pub mod avatar;
+pub mod draft_box;
+pub mod frame;
+pub mod icon;
+pub mod notice;
+pub mod page_title;
+pub mod palette;
+pub mod problem;
+pub mod test_inputs;
+pub mod theme_switch;
+pub mod versions;
+pub mod when;
+pub mod written;

@@ -1,0 +1,266 @@
+//! What a form that saves by itself needs: the saving, how it stands, and the way out of a conflict.
+
+use std::{collections::BTreeMap, future::Future};
+
+use leptos::{prelude::*, task::spawn_local};
+
+use super::written::written;
+use crate::{
+    app::{
+        platform,
+        state::draft::{Draft, Phase, Standing, Texts},
+    },
+    domain::{error::ApiError, timestamp::Timestamp, version::Revision},
+};
+
+/// How long after the last letter a text is saved.
+const PAUSE_MS: i64 = 900;
+/// How long somebody who never pauses types before it is saved all the same.
+const LONGEST_MS: i64 = 5_000;
+/// How long until a failed save is tried again.
+const RETRY_MS: u32 = 4_000;
+
+/// What the server has after a save.
+pub type Kept = Result<(Revision, Texts), ApiError>;
+
+/// A form that saves by itself.
+#[derive(Clone, Copy)]
+pub struct Autosave {
+    /// The form.
+    pub draft: RwSignal<Draft>,
+    /// Saves now.
+    pub save: Callback<()>,
+    /// Texts that could not be saved the last time, found in this browser.
+    found: RwSignal<Option<BTreeMap<String, String>>>,
+    memory: StoredValue<String>,
+}
+
+impl Autosave {
+    /// Saves the draft with `send`. What cannot be sent is remembered in this browser under `memory`.
+    pub fn new<Sending>(
+        draft: Draft,
+        memory: String,
+        send: impl Fn(Revision, Texts) -> Sending + Send + Sync + Copy + 'static,
+    ) -> Self
+    where
+        Sending: Future<Output = Kept> + 'static,
+    {
+        let draft = RwSignal::new(draft);
+        let memory = StoredValue::new(memory);
+        let save = Callback::new(move |()| {
+            let sent = draft.try_update(|draft| Some((draft.revision, draft.send()?))).flatten();
+            let Some((revision, texts)) = sent else {
+                return;
+            };
+            let memory = memory.get_value();
+            spawn_local(async move {
+                let kept = send(revision, texts).await;
+                // The page may be gone by now; what failed is remembered all the same.
+                let typed = draft.try_update(|draft| {
+                    match kept {
+                        Ok((revision, theirs)) => draft.kept(revision, theirs),
+                        Err(error) => draft.refused(error),
+                    }
+                    (draft.standing(), draft.typed.clone())
+                });
+                match typed {
+                    Some((Standing::Failed(_) | Standing::Conflict, typed)) => {
+                        let text = serde_json::to_string(&typed).unwrap_or_default();
+                        platform::keep_draft(&memory, &text);
+                    }
+                    Some((Standing::Saved, _)) => platform::forget_draft(&memory),
+                    _ => {}
+                }
+            });
+        });
+        let found = RwSignal::new(None);
+        let autosave = Self { draft, save, found, memory };
+        autosave.keep_time();
+        autosave.look_back();
+        platform_guards(draft, save);
+        autosave
+    }
+
+    /// Saves after a pause, and tries again after a failure.
+    fn keep_time(self) {
+        let Self { draft, save, .. } = self;
+        let alarm = platform::Alarm::unset();
+        let unsaved_since = StoredValue::new(None::<Timestamp>);
+        Effect::new(move |_| {
+            let delay = match draft.read().standing() {
+                Standing::Unsaved => {
+                    let now = platform::now().unwrap_or_default();
+                    let since = unsaved_since.get_value().unwrap_or(now);
+                    unsaved_since.set_value(Some(since));
+                    let left = (LONGEST_MS - (now.0 - since.0)).clamp(0, PAUSE_MS);
+                    Some(u32::try_from(left).unwrap_or_default())
+                }
+                Standing::Failed(error) if error.is_transient() => Some(RETRY_MS),
+                Standing::Saved | Standing::Saving | Standing::Failed(_) | Standing::Conflict => {
+                    unsaved_since.set_value(None);
+                    None
+                }
+            };
+            match delay {
+                Some(delay) => alarm.set(delay, move || save.run(())),
+                None => alarm.stop(),
+            }
+        });
+    }
+
+    /// Looks for what an earlier visit could not save.
+    fn look_back(self) {
+        Effect::new(move |_| {
+            let memory = self.memory.get_value();
+            let kept = platform::kept_draft(&memory);
+            let kept =
+                kept.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok());
+            let Some(kept) = kept else { return };
+            let differs = self.draft.with_untracked(|draft| {
+                draft
+                    .typed
+                    .iter()
+                    .any(|(field, text)| kept.get(*field).is_some_and(|kept| kept != text))
+            });
+            if differs { self.found.set(Some(kept)) } else { platform::forget_draft(&memory) }
+        });
+    }
+
+    /// Takes over the texts that were found, or drops them.
+    fn settle_found(self, take: bool) {
+        if let Some(found) = self.found.get_untracked().filter(|_| take) {
+            self.draft.update(|draft| {
+                let fields: Vec<&'static str> = draft.typed.keys().copied().collect();
+                for field in fields {
+                    if let Some(text) = found.get(field) {
+                        draft.type_in(field, text.clone());
+                    }
+                }
+            });
+        } else {
+            platform::forget_draft(&self.memory.get_value());
+        }
+        self.found.set(None);
+    }
+}
+
+/// Leaving the page asks first; going to another page of ours saves on the way.
+fn platform_guards(draft: RwSignal<Draft>, save: Callback<()>) {
+    Effect::new(move |_| {
+        platform::warn_before_leaving(move || {
+            draft.try_with_untracked(|draft| draft.standing() != Standing::Saved).unwrap_or(false)
+        });
+    });
+    on_cleanup(move || save.run(()));
+}
+
+/// Says how saving stands; of a form that nobody touched yet, only if `always`.
+#[component]
+pub fn SaveState(
+    /// The form.
+    autosave: Autosave,
+    /// Whether to say "Saved" of a form that nobody touched.
+    #[prop(optional)]
+    always: bool,
+) -> impl IntoView {
+    let draft = autosave.draft;
+    let standing = Memo::new(move |_| draft.read().standing());
+    let first = draft.with_untracked(|draft| draft.revision);
+    let untouched = Memo::new(move |_| !always && draft.read().revision == first);
+    let merged = Memo::new(move |_| draft.read().merged);
+    view! {
+        <span class="save-state" role="status">
+            {move || match standing.get() {
+                Standing::Saved if untouched.get() => ().into_any(),
+                Standing::Saved if merged.get() => {
+                    view! { <span class="saved">"Saved, with a change from elsewhere"</span> }.into_any()
+                }
+                Standing::Saved => view! { <span class="saved">"Saved"</span> }.into_any(),
+                Standing::Unsaved => view! { <span>"Unsaved"</span> }.into_any(),
+                Standing::Saving => view! { <span>"Saving…"</span> }.into_any(),
+                Standing::Conflict => view! { <span class="bad">"Needs your decision"</span> }.into_any(),
+                Standing::Failed(error) => view! {
+                    <span class="bad" title=error.to_string()>"Not saved"</span>
+                    <button type="button" class="link" on:click=move |_| autosave.save.run(())>
+                        "Try again"
+                    </button>
+                }.into_any(),
+            }}
+        </span>
+    }
+}
+
+/// What stands between the person and a saved text: a failure, a conflict, or an unsaved text found.
+#[component]
+pub fn DraftTrouble(
+    /// The form.
+    autosave: Autosave,
+) -> impl IntoView {
+    let draft = autosave.draft;
+    let phase = Memo::new(move |_| match &draft.read().phase {
+        Phase::Sending(_) => Phase::Resting,
+        other => other.clone(),
+    });
+    view! {
+        {move || autosave.found.get().map(|_| view! {
+            <div class="trouble" role="alert">
+                <p>"This browser still has text that could not be saved the last time."</p>
+                <p class="row">
+                    <button type="button" class="button" on:click=move |_| autosave.settle_found(true)>
+                        "Bring it back"
+                    </button>
+                    <button type="button" class="button quiet" on:click=move |_| autosave.settle_found(false)>
+                        "Drop it"
+                    </button>
+                </p>
+            </div>
+        })}
+        {move || match phase.get() {
+            Phase::Resting | Phase::Sending(_) => ().into_any(),
+            Phase::Failed(error) => view! {
+                <p class="problem" role="alert">{error.to_string()} " What you wrote is still here."</p>
+            }.into_any(),
+            Phase::Conflicting(conflict) => {
+                let field = draft.with_untracked(|draft| {
+                    draft.typed.keys().copied().find(|field| *field == conflict.field)
+                });
+                let mine = RwSignal::new(conflict.yours.clone());
+                let theirs = conflict.theirs.clone();
+                let settle = move |text: String| {
+                    if let Some(field) = field {
+                        draft.update(|draft| draft.decide(field, text));
+                        autosave.save.run(());
+                    }
+                };
+                let error = ApiError::Conflict(Box::new(conflict.clone()));
+                view! {
+                    <div class="trouble" role="alert">
+                        <p>{error.to_string()}</p>
+                        <div class="both">
+                            <label>
+                                "Yours"
+                                <textarea
+                                    prop:value=mine
+                                    on:input=move |event| mine.set(event_target_value(&event))
+                                    inner_html=written(&conflict.yours)
+                                ></textarea>
+                            </label>
+                            <label>
+                                "Theirs"
+                                <textarea readonly inner_html=written(&conflict.theirs)></textarea>
+                            </label>
+                        </div>
+                        <p class="row">
+                            <button type="button" class="button" on:click=move |_| settle(mine.get_untracked())>
+                                "Save the left text"
+                            </button>
+                            <button type="button" class="button quiet" on:click=move |_| settle(theirs.clone())>
+                                "Take the right text"
+                            </button>
+                        </p>
+                    </div>
+                }.into_any()
+            }
+        }}
+    }
+}

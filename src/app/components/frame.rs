@@ -1,0 +1,146 @@
+//! The frame around every page: navigation on the left, room for a sidebar, the page, room for the
+//! companion's rail and for its bar.
+
+use leptos::{html::Dialog, prelude::*};
+use leptos_router::hooks::use_location;
+
+use super::{
+    icon::{Glyph, Icon},
+    palette::Palette,
+    theme_switch::ThemeSwitch,
+};
+use crate::app::{
+    platform,
+    state::shortcut::{HELP, Shortcut},
+};
+
+/// A place in the navigation.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Where it is.
+    pub path: &'static str,
+    /// What it is called.
+    pub label: &'static str,
+    /// Its sign.
+    pub icon: Icon,
+}
+
+impl Place {
+    /// Whether a page belongs to this place. Single personas belong to the list.
+    fn holds(&self, path: &str) -> bool {
+        match self.path {
+            "/" => path == "/" || path.starts_with("/personas/"),
+            own => path.starts_with(own),
+        }
+    }
+}
+
+/// The places in the navigation, also found by the palette.
+pub const PLACES: [Place; 3] = [
+    Place { path: "/", label: "Personas", icon: Icon::People },
+    Place { path: "/bin", label: "Bin", icon: Icon::Bin },
+    Place { path: "/settings", label: "Settings", icon: Icon::Settings },
+];
+
+/// The frame.
+#[component]
+pub fn Frame(
+    /// The page.
+    children: Children,
+) -> impl IntoView {
+    let location = use_location();
+    let palette = NodeRef::<Dialog>::new();
+    let help = NodeRef::<Dialog>::new();
+    let opened = RwSignal::new(0_u32);
+    let folded_out = RwSignal::new(false);
+    let open_palette = move || {
+        *opened.write() += 1;
+        platform::open_dialog(palette);
+    };
+    Effect::new(move |_| {
+        platform::on_shortcut(move |wish| match wish {
+            Shortcut::Palette => {
+                open_palette();
+                true
+            }
+            Shortcut::Help => {
+                platform::open_dialog(help);
+                true
+            }
+            Shortcut::Find => {
+                platform::focus("search");
+                true
+            }
+            Shortcut::Save => false,
+        });
+    });
+    Effect::new(move |_| {
+        location.pathname.track();
+        folded_out.set(false);
+    });
+    view! {
+        <a class="skip" href="#page">"Skip to the page"</a>
+        <div class="frame">
+            <header class="nav">
+                <div class="nav-head">
+                    <a class="brand" href="/">
+                        <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+                            <rect width="32" height="32" rx="9"/>
+                            <path d="M9 23V11.5a2.5 2.5 0 0 1 2.5-2.5h9a2.5 2.5 0 0 1 2.5 2.5V23M6.5 23h19M13 15.5h6"/>
+                        </svg>
+                        "Greenroom"
+                    </a>
+                    <input
+                        type="checkbox"
+                        id="nav-fold"
+                        class="nav-fold"
+                        aria-label="Menu"
+                        prop:checked=folded_out
+                        on:change=move |event| folded_out.set(event_target_checked(&event))
+                    />
+                    <label for="nav-fold" class="nav-button" aria-hidden="true">
+                        <Glyph icon=Icon::Menu/>
+                    </label>
+                </div>
+                <div class="nav-body">
+                    <nav aria-label="Main">
+                        {PLACES.map(|place| {
+                            let here = move || place.holds(&location.pathname.read());
+                            view! {
+                                <a href=place.path aria-current=move || here().then_some("page")>
+                                    <Glyph icon=place.icon/>
+                                    {place.label}
+                                </a>
+                            }
+                        })}
+                    </nav>
+                    <div class="nav-foot">
+                        <button class="hint needs-script" on:click=move |_| open_palette()>
+                            "Go to…" <kbd>"Ctrl K"</kbd>
+                        </button>
+                        <button class="hint needs-script" on:click=move |_| platform::open_dialog(help)>
+                            "Keys" <kbd>"?"</kbd>
+                        </button>
+                        <ThemeSwitch/>
+                    </div>
+                </div>
+            </header>
+            <aside class="side" id="side"></aside>
+            <main id="page" tabindex="-1">{children()}</main>
+            <aside class="rail" id="rail"></aside>
+            <div class="bar" id="bar"></div>
+        </div>
+        <Palette dialog=palette opened/>
+        <dialog class="help" node_ref=help aria-labelledby="help-title">
+            <header class="row apart">
+                <h2 id="help-title">"Keys"</h2>
+                <form method="dialog">
+                    <button class="icon" aria-label="Close"><Glyph icon=Icon::Close/></button>
+                </form>
+            </header>
+            <dl class="keys">
+                {HELP.map(|line| view! { <dt><kbd>{line.keys}</kbd></dt><dd>{line.does}</dd> })}
+            </dl>
+        </dialog>
+    }
+}

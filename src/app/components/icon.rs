@@ -1,0 +1,68 @@
+//! Icons, drawn with lines of one weight.
+
+use leptos::prelude::*;
+
+/// The icons there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Icon {
+    /// Several people.
+    People,
+    /// A bin.
+    Bin,
+    /// A cog.
+    Settings,
+    /// A plus.
+    Plus,
+    /// A magnifying glass.
+    Search,
+    /// Two sheets.
+    Copy,
+    /// A clock that turns back.
+    History,
+    /// An arrow up.
+    Up,
+    /// An arrow down.
+    Down,
+    /// A cross.
+    Close,
+    /// Three lines.
+    Menu,
+    /// An arrow that turns back.
+    Undo,
+}
+
+impl Icon {
+    fn strokes(self) -> &'static str {
+        match self {
+            Self::People => {
+                "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM2.5 20c.4-3.6 3-5.5 6.5-5.5s6.1 1.9 6.5 5.5M16 4.4a3.5 3.5 0 0 1 0 6.3M18.2 15c2 .8 3.1 2.5 3.3 5"
+            }
+            Self::Bin => "M4 7h16M9.5 7V4.5h5V7M6.5 7l.8 12.5h9.4L17.5 7M10 11v5M14 11v5",
+            Self::Settings => {
+                "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M5.3 5.3l2.1 2.1M16.6 16.6l2.1 2.1M18.7 5.3l-2.1 2.1M7.4 16.6l-2.1 2.1"
+            }
+            Self::Plus => "M12 5v14M5 12h14",
+            Self::Search => "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 20.5 20.5",
+            Self::Copy => "M8.5 8.5h11v11h-11zM15.5 8.5v-4h-11v11h4",
+            Self::History => "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4.5l3 2",
+            Self::Up => "M12 19V5M6 11l6-6 6 6",
+            Self::Down => "M12 5v14M6 13l6 6 6-6",
+            Self::Close => "M6 6l12 12M18 6 6 18",
+            Self::Menu => "M4 7h16M4 12h16M4 17h16",
+            Self::Undo => "M4 9h10a5.5 5.5 0 0 1 0 11h-4M8 5 4 9l4 4",
+        }
+    }
+}
+
+/// Shows an icon. It says nothing to screen readers: its button or link does.
+#[component]
+pub fn Glyph(
+    /// Which one.
+    icon: Icon,
+) -> impl IntoView {
+    view! {
+        <svg class="glyph" viewBox="0 0 24 24" aria-hidden="true">
+            <path d=icon.strokes()/>
+        </svg>
+    }
+}

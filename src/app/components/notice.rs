@@ -1,0 +1,93 @@
+//! Short notices at the edge of the page, with a way back where there is one.
+
+use leptos::{prelude::*, task::spawn_local};
+
+use super::icon::{Glyph, Icon};
+use crate::{
+    app::{platform, server_fns::versions::undo_change},
+    domain::id::ChangeId,
+};
+
+/// How long a notice stays. One with a way back stays longer.
+const STAYS_MS: u32 = 6_000;
+const STAYS_WITH_UNDO_MS: u32 = 15_000;
+
+/// A notice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    text: String,
+    undo: Option<ChangeId>,
+}
+
+/// The notices of this page, and what was taken back.
+#[derive(Clone, Copy)]
+pub struct Noticeboard {
+    shown: RwSignal<Option<Notice>>,
+    /// Counts what was taken back: lists that care load again.
+    pub undone: RwSignal<u32>,
+}
+
+impl Noticeboard {
+    /// Shows a text.
+    pub fn tell(self, text: impl Into<String>) {
+        self.shown.set(Some(Notice { text: text.into(), undo: None }));
+    }
+
+    /// Shows a text with a button that takes the change back.
+    pub fn tell_with_undo(self, text: impl Into<String>, undo: Option<ChangeId>) {
+        self.shown.set(Some(Notice { text: text.into(), undo }));
+    }
+}
+
+/// Makes the board available to every page.
+pub fn provide_notices() {
+    provide_context(Noticeboard { shown: RwSignal::new(None), undone: RwSignal::new(0) });
+}
+
+/// The board.
+pub fn use_notices() -> Noticeboard {
+    expect_context::<Noticeboard>()
+}
+
+/// Shows the newest notice.
+#[component]
+pub fn Notices() -> impl IntoView {
+    let board = use_notices();
+    let alarm = platform::Alarm::unset();
+    Effect::new(move |_| {
+        let stays = board.shown.read().as_ref().map(|notice| match notice.undo {
+            Some(_) => STAYS_WITH_UNDO_MS,
+            None => STAYS_MS,
+        });
+        match stays {
+            Some(stays) => alarm.set(stays, move || board.shown.set(None)),
+            None => alarm.stop(),
+        }
+    });
+    let take_back = move |change: ChangeId| {
+        spawn_local(async move {
+            match undo_change(change).await {
+                Ok(_) => {
+                    board.tell("Taken back.");
+                    *board.undone.write() += 1;
+                }
+                Err(error) => board.tell(error.to_string()),
+            }
+        });
+    };
+    view! {
+        <div class="notices" role="status" aria-live="polite">
+            {move || board.shown.get().map(|notice| view! {
+                <div class="notice">
+                    <span>{notice.text}</span>
+                    {notice.undo.map(|change| view! {
+                        <button class="link" on:click=move |_| take_back(change.clone())>"Undo"</button>
+                    })}
+                    <button class="icon" aria-label="Close" on:click=move |_| board.shown.set(None)>
+                        <Glyph icon=Icon::Close/>
+                    </button>
+                </div>
+            })}
+        </div>
+    }
+}

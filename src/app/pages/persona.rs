@@ -1,0 +1,389 @@
+//! The persona editor.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+use leptos_router::{
+    components::A,
+    hooks::{use_params_map, use_query_map},
+};
+
+use super::personas::NEW_NAME;
+use crate::{
+    app::{
+        components::{
+            avatar::Avatar,
+            draft_box::{Autosave, DraftTrouble, SaveState},
+            icon::{Glyph, Icon},
+            notice::use_notices,
+            page_title::PageTitle,
+            problem::{PageProblem, Problem},
+            test_inputs::TestInputs,
+            versions::VersionsDrawer,
+            written::written,
+        },
+        platform,
+        server_fns::personas::{
+            DeletePersona, DuplicatePersona, EditorData, PersonaForm, SavePersona, open_persona,
+            preview_markdown, save_persona,
+        },
+        state::{
+            draft::{Draft, Texts},
+            shortcut::Shortcut,
+        },
+    },
+    domain::{
+        field::grouped,
+        id::PersonaId,
+        persona::{APPEARANCE, MODEL, NAME, NOTES, PersonaFields, SYSTEM_PROMPT, TOOL, Tier},
+        tokens,
+    },
+};
+
+const TIER: &str = "tier";
+
+/// The page of one persona.
+#[component]
+pub fn PersonaPage() -> impl IntoView {
+    let params = use_params_map();
+    let id = Memo::new(move |_| PersonaId::new(params.read().get("id").unwrap_or_default()));
+    let undone = use_notices().undone;
+    let data = Resource::new(move || (id.get(), undone.get()), |(id, _)| open_persona(id));
+    let reload = Callback::new(move |()| data.refetch());
+    view! {
+        <Transition fallback=EditorSkeleton>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(data) => view! { <Editor data reload/> }.into_any(),
+                    Err(error) => view! { <PageProblem error/> }.into_any(),
+                }
+            })}
+        </Transition>
+    }
+}
+
+/// The fields of a persona as the form has them.
+fn texts(fields: &PersonaFields) -> Texts {
+    Texts::from([
+        (NAME.name, fields.name.clone()),
+        (SYSTEM_PROMPT.name, fields.system_prompt.clone()),
+        (APPEARANCE.name, fields.appearance.clone()),
+        (NOTES.name, fields.notes.clone()),
+        (MODEL.name, fields.model.clone()),
+        (TOOL.name, fields.tools.join(", ")),
+        (TIER, fields.tier.word().into()),
+    ])
+}
+
+/// The editor of one persona.
+#[component]
+fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
+    let EditorData { persona, test_inputs } = data;
+    let id = StoredValue::new(persona.id.clone());
+    let autosave = Autosave::new(
+        Draft::new(persona.revision, texts(&persona.fields)),
+        format!("draft:persona:{}", persona.id),
+        move |revision, mut changed| async move {
+            let form = PersonaForm {
+                name: changed.remove(NAME.name),
+                system_prompt: changed.remove(SYSTEM_PROMPT.name),
+                appearance: changed.remove(APPEARANCE.name),
+                notes: changed.remove(NOTES.name),
+                model: changed.remove(MODEL.name),
+                tools: changed.remove(TOOL.name),
+                tier: changed.remove(TIER),
+            };
+            let kept = save_persona(id.get_value(), revision, form).await?;
+            Ok((kept.revision, texts(&kept.fields)))
+        },
+    );
+    let draft = autosave.draft;
+    let text = move |field: &'static str| Memo::new(move |_| draft.read().text(field));
+    let name = text(NAME.name);
+    let revision = Memo::new(move |_| draft.read().revision);
+    let query = use_query_map();
+    let shows_versions = Memo::new(move |_| query.read().get("versions").is_some());
+    let is_new = persona.revision == 1 && persona.fields.name == NEW_NAME;
+    Effect::new(move |_| {
+        if is_new {
+            platform::focus("name");
+        }
+        platform::on_shortcut(move |wish| {
+            let saves = wish == Shortcut::Save;
+            if saves {
+                autosave.save.run(());
+            }
+            saves
+        });
+    });
+    let versions_path = format!("/personas/{}?versions=1", persona.id);
+    view! {
+        <PageTitle text=name/>
+        <form
+            id="editor"
+            method="post"
+            action=SavePersona::url()
+            on:submit=move |event| { event.prevent_default(); autosave.save.run(()); }
+        >
+            <input type="hidden" name="id" value=persona.id.to_string()/>
+            <input type="hidden" name="revision" value=move || revision.get()/>
+        </form>
+        <header class="editor-head">
+            <Avatar name/>
+            <div class="name-field">
+                <label class="sr" for="name">"Name"</label>
+                <input
+                    id="name"
+                    class="title-input"
+                    name="form[name]"
+                    form="editor"
+                    required
+                    maxlength=NAME.max_chars
+                    autocomplete="off"
+                    value=persona.fields.name.clone()
+                    prop:value=name
+                    on:input=move |event| draft.update(|draft| draft.type_in(NAME.name, event_target_value(&event)))
+                />
+            </div>
+            <div class="row tight editor-actions">
+                <span class="faint small">"v" {revision}</span>
+                <SaveState autosave always=true/>
+                <noscript><button class="button" form="editor">"Save"</button></noscript>
+                <A href=versions_path attr:class="button quiet">
+                    <Glyph icon=Icon::History/>
+                    "Versions"
+                </A>
+                <PersonaActions id=persona.id.clone()/>
+            </div>
+        </header>
+        <DraftTrouble autosave/>
+        <div class="editor">
+            <div class="stack">
+                <PromptField autosave initial=persona.fields.system_prompt.clone() id=persona.id.clone()/>
+                <details class="card details" open>
+                    <summary>"Appearance, notes and model"</summary>
+                    <div class="stack">
+                        <TextBox autosave field=APPEARANCE.name argument="form[appearance]" label="Appearance"
+                            hint="How it looks: used in chats and for pictures."
+                            max=APPEARANCE.max_chars initial=persona.fields.appearance.clone()/>
+                        <TextBox autosave field=NOTES.name argument="form[notes]" label="Notes"
+                            hint="For you. Never sent to a model."
+                            max=NOTES.max_chars initial=persona.fields.notes.clone()/>
+                        <div class="pair">
+                            <LineBox autosave field=MODEL.name argument="form[model]" label="Model"
+                                hint="Empty means the default model."
+                                max=MODEL.max_chars initial=persona.fields.model.clone()/>
+                            <LineBox autosave field=TOOL.name argument="form[tools]" label="Tools"
+                                hint="Names, parted by commas."
+                                max=4000 initial=persona.fields.tools.join(", ")/>
+                        </div>
+                        <TierField autosave initial=persona.fields.tier/>
+                    </div>
+                </details>
+            </div>
+            <TestInputs persona=persona.id.clone() initial=test_inputs/>
+        </div>
+        {move || shows_versions.get().then(|| view! {
+            <VersionsDrawer persona=id.get_value() revision changed=reload/>
+        })}
+    }
+}
+
+/// Copy and delete.
+#[component]
+fn PersonaActions(id: PersonaId) -> impl IntoView {
+    let duplicate = ServerAction::<DuplicatePersona>::new();
+    let delete = ServerAction::<DeletePersona>::new();
+    let notices = use_notices();
+    Effect::new(move |_| match delete.value().get() {
+        Some(Ok(outcome)) => notices.tell_with_undo("Persona moved to the bin.", outcome.change_id),
+        Some(Err(error)) => notices.tell(error.to_string()),
+        None => {}
+    });
+    let failed = Signal::derive(move || duplicate.value().get().and_then(Result::err));
+    let id = StoredValue::new(id.to_string());
+    view! {
+        <ActionForm action=duplicate>
+            <input type="hidden" name="id" value=id.get_value()/>
+            <button class="icon" aria-label="Duplicate this persona" title="Duplicate">
+                <Glyph icon=Icon::Copy/>
+            </button>
+        </ActionForm>
+        <ActionForm action=delete>
+            <input type="hidden" name="id" value=id.get_value()/>
+            <button class="icon" aria-label="Delete this persona" title="Move to the bin">
+                <Glyph icon=Icon::Bin/>
+            </button>
+        </ActionForm>
+        <Problem error=failed/>
+    }
+}
+
+/// The system prompt, to write or to read.
+#[component]
+fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoView {
+    let draft = autosave.draft;
+    let text = Memo::new(move |_| draft.read().text(SYSTEM_PROMPT.name));
+    let query = use_query_map();
+    let previewing = Memo::new(move |_| query.read().get("preview").is_some());
+    let preview = Resource::new(
+        move || previewing.get().then(|| text.get()),
+        |text| async move {
+            match text {
+                Some(text) => Some(preview_markdown(text).await),
+                None => None,
+            }
+        },
+    );
+    let home = format!("/personas/{id}");
+    let preview_path = format!("{home}?preview=1");
+    let current = move |here: bool| (previewing.get() == here).then_some("page");
+    view! {
+        <section class="card prompt">
+            <header class="row apart">
+                <label for="system-prompt"><h2>"System prompt"</h2></label>
+                <nav class="segments" aria-label="System prompt">
+                    <a href=home aria-current=move || current(false) data-noscroll>"Write"</a>
+                    <a href=preview_path aria-current=move || current(true) data-noscroll>"Preview"</a>
+                </nav>
+            </header>
+            <textarea
+                id="system-prompt"
+                class="grow"
+                class:hidden=previewing
+                name="form[system_prompt]"
+                form="editor"
+                rows=move || text.read().lines().count().clamp(12, 40)
+                maxlength=SYSTEM_PROMPT.max_chars
+                spellcheck="true"
+                placeholder="Who is it? How does it speak? What does it do when it is unsure?"
+                prop:value=text
+                on:input=move |event| draft.update(|draft| draft.type_in(SYSTEM_PROMPT.name, event_target_value(&event)))
+                inner_html=written(&initial)
+            ></textarea>
+            <Transition fallback=|| view! { <div class="skeleton block"></div> }>
+                {move || Suspend::new(async move {
+                    preview.await.map(|html| match html {
+                        Ok(html) if html.is_empty() => view! { <p class="faint">"Nothing to show yet."</p> }.into_any(),
+                        Ok(html) => view! { <div class="prose" inner_html=html></div> }.into_any(),
+                        Err(error) => view! { <p class="problem">{error.to_string()}</p> }.into_any(),
+                    })
+                })}
+            </Transition>
+            <p class="faint small counts">
+                {move || {
+                    let text = text.read();
+                    format!(
+                        "{} characters · about {} tokens",
+                        grouped(text.chars().count()),
+                        grouped(tokens::estimate(&text)),
+                    )
+                }}
+            </p>
+        </section>
+    }
+}
+
+/// A labelled field of several lines.
+#[component]
+fn TextBox(
+    autosave: Autosave,
+    field: &'static str,
+    argument: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    max: usize,
+    initial: String,
+) -> impl IntoView {
+    let draft = autosave.draft;
+    let text = Memo::new(move |_| draft.read().text(field));
+    view! {
+        <div class="field">
+            <label for=field>{label}</label>
+            <textarea
+                id=field
+                class="grow"
+                name=argument
+                form="editor"
+                rows=move || text.read().lines().count().clamp(2, 12)
+                maxlength=max
+                prop:value=text
+                on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))
+                inner_html=written(&initial)
+            ></textarea>
+            <small class="faint">{hint}</small>
+        </div>
+    }
+}
+
+/// A labelled field of one line.
+#[component]
+fn LineBox(
+    autosave: Autosave,
+    field: &'static str,
+    argument: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    max: usize,
+    initial: String,
+) -> impl IntoView {
+    let draft = autosave.draft;
+    let text = Memo::new(move |_| draft.read().text(field));
+    view! {
+        <div class="field">
+            <label for=field>{label}</label>
+            <input
+                id=field
+                name=argument
+                form="editor"
+                autocomplete="off"
+                maxlength=max
+                value=initial
+                prop:value=text
+                on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))
+            />
+            <small class="faint">{hint}</small>
+        </div>
+    }
+}
+
+/// How far the persona's agent may go.
+#[component]
+fn TierField(autosave: Autosave, initial: Tier) -> impl IntoView {
+    let draft = autosave.draft;
+    let chosen = Memo::new(move |_| Tier::from_word(&draft.read().text(TIER)).unwrap_or_default());
+    view! {
+        <fieldset class="field tiers">
+            <legend>"Its agent"</legend>
+            {Tier::ALL.map(|tier| view! {
+                <label>
+                    <input
+                        type="radio"
+                        name="form[tier]"
+                        form="editor"
+                        value=tier.word()
+                        checked=tier == initial
+                        prop:checked=move || chosen.get() == tier
+                        on:change=move |_| draft.update(|draft| draft.type_in(TIER, tier.word().into()))
+                    />
+                    <span>
+                        <strong>{tier.word()}</strong>
+                        <small class="faint">{tier.sentence()}</small>
+                    </span>
+                </label>
+            })}
+        </fieldset>
+    }
+}
+
+/// What stands there while the editor loads.
+#[component]
+fn EditorSkeleton() -> impl IntoView {
+    view! {
+        <div class="editor" aria-hidden="true">
+            <div class="stack">
+                <div class="skeleton line"></div>
+                <div class="skeleton block tall"></div>
+            </div>
+            <div class="skeleton block tall"></div>
+        </div>
+    }
+}

@@ -1,0 +1,16 @@
+//! The few things that differ between the two builds. Both files offer the same functions, so the
+//! rest of `app` never asks which build it is in.
+
+#[cfg(feature = "ssr")]
+#[path = "platform/server.rs"]
+mod here;
+
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser.rs"]
+mod here;
+
+pub use here::{
+    Alarm, apply_theme, close_dialog, content_policy, focus, forget_draft, keep_draft, kept_draft,
+    now, on_shortcut, open_dialog, remember_theme, set_status, theme, title_text,
+    warn_before_leaving,
+};

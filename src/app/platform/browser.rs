@@ -1,0 +1,150 @@
+//! In the browser: keys, timers, dialogs and the page's memory are real.
+
+use gloo_timers::callback::Timeout;
+use leptos::{ev, html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, HtmlInputElement, Storage};
+
+use crate::{
+    app::state::shortcut::{Shortcut, shortcut},
+    domain::{theme::Theme, timestamp::Timestamp},
+};
+
+/// The status was sent with the page.
+pub fn set_status(_: u16) {}
+
+/// The policy was sent with the page.
+pub fn content_policy() -> Option<Nonce> {
+    None
+}
+
+/// A title as the browser takes it.
+pub fn title_text(text: impl Fn() -> String + Send + Sync + 'static) -> TextProp {
+    text.into()
+}
+
+/// The colours that the page has.
+pub fn theme() -> Theme {
+    let word = document().document_element().and_then(|root| root.get_attribute("data-theme"));
+    let word = word.unwrap_or_default();
+    Theme::ALL.into_iter().find(|theme| theme.word() == word).unwrap_or_default()
+}
+
+/// The server sets the cookie.
+pub fn remember_theme(_: Theme) {}
+
+/// Gives the page its colours.
+pub fn apply_theme(theme: Theme) {
+    if let Some(root) = document().document_element() {
+        // An attribute name that is a constant cannot be refused.
+        root.set_attribute("data-theme", theme.word()).unwrap_or_default();
+    }
+}
+
+/// The present moment.
+pub fn now() -> Option<Timestamp> {
+    Some(Timestamp(js_sys::Date::now() as i64))
+}
+
+/// An alarm: it rings once, later, unless it is set again, stopped, or its owner goes away.
+#[derive(Clone, Copy)]
+pub struct Alarm(StoredValue<Option<Timeout>, LocalStorage>);
+
+impl Alarm {
+    /// An alarm that is not set.
+    pub fn unset() -> Self {
+        Self(StoredValue::new_local(None))
+    }
+
+    /// Does something later.
+    pub fn set(self, millis: u32, act: impl FnOnce() + 'static) {
+        self.0.set_value(Some(Timeout::new(millis, act)));
+    }
+
+    /// Nothing happens then.
+    pub fn stop(self) {
+        self.0.set_value(None);
+    }
+}
+
+/// Calls back for every key of ours; the answer says whether it was used.
+pub fn on_shortcut(act: impl Fn(Shortcut) -> bool + 'static) {
+    let listener = window_event_listener(ev::keydown, move |event| {
+        let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+        let typing = target.is_some_and(|element| {
+            ["INPUT", "TEXTAREA", "SELECT"].contains(&element.tag_name().as_str())
+        });
+        let ctrl = event.ctrl_key() || event.meta_key();
+        if let Some(wish) = shortcut(&event.key(), ctrl, typing)
+            && !event.alt_key()
+            && act(wish)
+        {
+            event.prevent_default();
+        }
+    });
+    on_cleanup(move || listener.remove());
+}
+
+/// Asks before the page is left while something is unsaved.
+pub fn warn_before_leaving(unsaved: impl Fn() -> bool + 'static) {
+    let listener = window_event_listener(ev::beforeunload, move |event| {
+        if unsaved() {
+            event.prevent_default();
+            event.set_return_value("unsaved");
+        }
+    });
+    on_cleanup(move || listener.remove());
+}
+
+/// Opens a dialog over the page.
+pub fn open_dialog(dialog: NodeRef<Dialog>) {
+    if let Some(dialog) = dialog.get_untracked()
+        && !dialog.open()
+    {
+        // It only fails on a dialog that is open or not in the page.
+        dialog.show_modal().unwrap_or_default();
+    }
+}
+
+/// Closes it.
+pub fn close_dialog(dialog: NodeRef<Dialog>) {
+    if let Some(dialog) = dialog.get_untracked() {
+        dialog.close();
+    }
+}
+
+/// Puts the cursor into a field, with its text marked.
+pub fn focus(id: &str) {
+    if let Some(element) = document().get_element_by_id(id)
+        && let Ok(element) = element.dyn_into::<HtmlElement>()
+    {
+        element.focus().unwrap_or_default();
+        if let Ok(input) = element.dyn_into::<HtmlInputElement>() {
+            input.select();
+        }
+    }
+}
+
+fn storage() -> Option<Storage> {
+    window().local_storage().ok().flatten()
+}
+
+/// Keeps what could not be sent, for the case that the page is lost.
+pub fn keep_draft(name: &str, text: &str) {
+    if let Some(storage) = storage() {
+        // Without room the text still stands on the page.
+        storage.set_item(name, text).unwrap_or_default();
+    }
+}
+
+/// What was kept.
+pub fn kept_draft(name: &str) -> Option<String> {
+    storage()?.get_item(name).ok().flatten()
+}
+
+/// Forgets it.
+pub fn forget_draft(name: &str) {
+    if let Some(storage) = storage() {
+        storage.remove_item(name).unwrap_or_default();
+    }
+}

@@ -1,0 +1,36 @@
+//! What pages ask of the server: three-line sentences that call a room's method.
+
+pub mod bin;
+pub mod conflicts;
+pub mod personas;
+pub mod settings;
+pub mod test_inputs;
+pub mod versions;
+
+use leptos::server_fn::{
+    codec::JsonEncoding,
+    error::{FromServerFnError, ServerFnErrorErr},
+};
+
+use crate::domain::error::ApiError;
+
+impl FromServerFnError for ApiError {
+    type Encoder = JsonEncoding;
+
+    fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
+        match error {
+            ServerFnErrorErr::Request(_) => Self::Offline,
+            ServerFnErrorErr::Args(rule) | ServerFnErrorErr::MissingArg(rule) => {
+                Self::Invalid { field: "form".into(), rule }
+            }
+            // The server answered with something that is not ours: a proxy, or a body over the limit.
+            ServerFnErrorErr::Deserialization(_) => Self::Unavailable,
+            ServerFnErrorErr::Registration(_)
+            | ServerFnErrorErr::UnsupportedRequestMethod(_)
+            | ServerFnErrorErr::MiddlewareError(_)
+            | ServerFnErrorErr::ServerError(_)
+            | ServerFnErrorErr::Serialization(_)
+            | ServerFnErrorErr::Response(_) => Self::Internal { incident: "transport".into() },
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Personas.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    change::Outcome,
+    error::ApiError,
+    id::PersonaId,
+    list::Page,
+    persona::{EditedPersona, PersonaSummary},
+    test_input::EditedTestInput,
+    version::Revision,
+};
+
+/// The list, with how many there are in all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonaList {
+    /// The personas of this page.
+    pub page: Page<PersonaSummary>,
+    /// How many there are outside the bin.
+    pub total: i64,
+}
+
+/// All that the editor shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditorData {
+    /// The persona.
+    pub persona: EditedPersona,
+    /// Its test inputs.
+    pub test_inputs: Vec<EditedTestInput>,
+}
+
+/// Personas whose names have `search` in them, the last changed first.
+#[server(prefix = "/fn", endpoint = "list_personas")]
+pub async fn list_personas(
+    /// Looked for in the names.
+    search: String,
+    /// Where to go on.
+    after: Option<String>,
+) -> Result<PersonaList, ApiError> {
+    use crate::state::{answer, desk};
+
+    let desk = desk()?;
+    answer(
+        async {
+            let mut link = desk.read().await?;
+            let page =
+                link.personas(&search, after.as_deref(), crate::domain::list::PAGE_SIZE).await?;
+            Ok(PersonaList { page, total: link.count_personas().await? })
+        }
+        .await,
+    )
+}
+
+/// A persona with its test inputs.
+#[server(prefix = "/fn", endpoint = "open_persona")]
+pub async fn open_persona(
+    /// Which one.
+    id: PersonaId,
+) -> Result<EditorData, ApiError> {
+    use crate::state::{answer, desk};
+
+    let desk = desk()?;
+    answer(
+        async {
+            let mut link = desk.read().await?;
+            let persona = link.persona(&id).await?.into();
+            let test_inputs = link.test_inputs(&id).await?;
+            let test_inputs = test_inputs.into_iter().map(Into::into).collect();
+            Ok(EditorData { persona, test_inputs })
+        }
+        .await,
+    )
+}
+
+/// Makes a persona and goes to it.
+#[server(prefix = "/fn", endpoint = "create_persona")]
+pub async fn create_persona(
+    /// Its name.
+    name: String,
+) -> Result<PersonaId, ApiError> {
+    use crate::{
+        domain::change::{Change, Op},
+        state::{answer, desk},
+        store::new_id,
+    };
+
+    let desk = desk()?;
+    let id: PersonaId = new_id();
+    let change = Change::new(&id, Op::Create).set("name", name);
+    answer(desk.gate.submit(change).await)?;
+    leptos_axum::redirect(&format!("/personas/{id}"));
+    Ok(id)
+}
+
+/// The fields of the form that are to be written, each as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonaForm {
+    /// The name.
+    pub name: Option<String>,
+    /// The system prompt.
+    pub system_prompt: Option<String>,
+    /// The appearance.
+    pub appearance: Option<String>,
+    /// The notes.
+    pub notes: Option<String>,
+    /// The model string.
+    pub model: Option<String>,
+    /// The tools, parted by commas.
+    pub tools: Option<String>,
+    /// The tier's word.
+    pub tier: Option<String>,
+}
+
+/// Writes the fields that are given. Without JavaScript a conflict is kept and shown on its own page.
+#[server(prefix = "/fn", endpoint = "save_persona")]
+pub async fn save_persona(
+    /// Which persona.
+    id: PersonaId,
+    /// The revision that the form was filled from.
+    revision: Revision,
+    /// What to write.
+    #[server(default)]
+    form: PersonaForm,
+) -> Result<EditedPersona, ApiError> {
+    use crate::{
+        domain::{
+            change::{Change, Op},
+            field::unix_lines,
+            persona::PersonaFields,
+        },
+        state::{answer, desk, keep_conflict},
+    };
+
+    let desk = desk()?;
+    let texts = [
+        ("name", form.name),
+        ("systemPrompt", form.system_prompt),
+        ("appearance", form.appearance),
+        ("notes", form.notes),
+        ("model", form.model),
+        ("tier", form.tier),
+    ];
+    let mut change = Change::new(&id, Op::Update).based_on(revision);
+    for (field, text) in texts {
+        if let Some(text) = text {
+            change = change.set(field, unix_lines(&text));
+        }
+    }
+    if let Some(tools) = form.tools {
+        change = change.set("tools", PersonaFields::parse_tools(&tools));
+    }
+    let saved = desk.gate.submit(change.clone()).await;
+    keep_conflict(&desk, &saved, change).await?;
+    answer(saved)?;
+    let kept = answer(desk.read().await?.persona(&id).await.map_err(ApiError::from))?;
+    Ok(kept.into())
+}
+
+/// Copies a persona and goes to the copy.
+#[server(prefix = "/fn", endpoint = "duplicate_persona")]
+pub async fn duplicate_persona(
+    /// Which one.
+    id: PersonaId,
+) -> Result<PersonaId, ApiError> {
+    use crate::state::{answer, desk};
+
+    let desk = desk()?;
+    let copy = answer(desk.gate.duplicate_persona(&id).await)?;
+    leptos_axum::redirect(&format!("/personas/{copy}"));
+    Ok(copy)
+}
+
+/// Moves a persona to the bin and goes to the list.
+#[server(prefix = "/fn", endpoint = "delete_persona")]
+pub async fn delete_persona(
+    /// Which one.
+    id: PersonaId,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::change::{Change, Op},
+        state::{answer, desk},
+    };
+
+    let desk = desk()?;
+    let change = Change::new(&id, Op::Delete);
+    let outcome = answer(desk.gate.submit(change).await)?;
+    leptos_axum::redirect("/");
+    Ok(outcome)
+}
+
+/// Markdown as HTML that is safe to show.
+#[server(prefix = "/fn", endpoint = "preview_markdown")]
+pub async fn preview_markdown(
+    /// The markdown.
+    text: String,
+) -> Result<String, ApiError> {
+    use crate::state::answer;
+
+    answer(crate::domain::persona::SYSTEM_PROMPT.check(&text))?;
+    Ok(crate::markdown::to_html(&text))
+}

@@ -1,0 +1,114 @@
+//! Test inputs.
+
+use leptos::prelude::*;
+
+use crate::domain::{
+    change::Outcome,
+    error::ApiError,
+    id::{PersonaId, TestInputId},
+    test_input::{EditedTestInput, Move},
+    version::Revision,
+};
+
+/// The test inputs of a persona, in order.
+#[server(prefix = "/fn", endpoint = "list_test_inputs")]
+pub async fn list_test_inputs(
+    /// Whose.
+    persona: PersonaId,
+) -> Result<Vec<EditedTestInput>, ApiError> {
+    use crate::state::{answer, desk};
+
+    let desk = desk()?;
+    let mut link = desk.read().await?;
+    let all = answer(link.test_inputs(&persona).await.map_err(ApiError::from))?;
+    Ok(all.into_iter().map(Into::into).collect())
+}
+
+/// Adds a test input at the end.
+#[server(prefix = "/fn", endpoint = "add_test_input")]
+pub async fn add_test_input(
+    /// Whose.
+    persona: PersonaId,
+    /// What is said.
+    content: String,
+) -> Result<EditedTestInput, ApiError> {
+    use crate::{
+        domain::{
+            change::{Change, Op},
+            field::unix_lines,
+        },
+        state::{answer, desk},
+        store::new_id,
+    };
+
+    let desk = desk()?;
+    let id: TestInputId = new_id();
+    let change = Change::new(&id, Op::Create)
+        .set("content", unix_lines(&content))
+        .set("personaId", persona.as_str());
+    answer(desk.gate.submit(change).await)?;
+    let kept = answer(desk.read().await?.test_input(&id).await.map_err(ApiError::from))?;
+    Ok(kept.into())
+}
+
+/// Rewrites a test input.
+#[server(prefix = "/fn", endpoint = "save_test_input")]
+pub async fn save_test_input(
+    /// Which one.
+    id: TestInputId,
+    /// The revision that the form was filled from.
+    revision: Revision,
+    /// What is said.
+    content: String,
+) -> Result<EditedTestInput, ApiError> {
+    use crate::{
+        domain::{
+            change::{Change, Op},
+            field::unix_lines,
+        },
+        state::{answer, desk, keep_conflict},
+    };
+
+    let desk = desk()?;
+    let change =
+        Change::new(&id, Op::Update).based_on(revision).set("content", unix_lines(&content));
+    let saved = desk.gate.submit(change.clone()).await;
+    keep_conflict(&desk, &saved, change).await?;
+    answer(saved)?;
+    let kept = answer(desk.read().await?.test_input(&id).await.map_err(ApiError::from))?;
+    Ok(kept.into())
+}
+
+/// Moves a test input one place, and gives the row as it stands then.
+#[server(prefix = "/fn", endpoint = "move_test_input")]
+pub async fn move_test_input(
+    /// Which one.
+    id: TestInputId,
+    /// Up or down.
+    way: Move,
+) -> Result<Vec<EditedTestInput>, ApiError> {
+    use crate::state::{answer, desk};
+
+    let desk = desk()?;
+    answer(desk.gate.move_test_input(&id, way).await)?;
+    let mut link = desk.read().await?;
+    let persona = link.test_input(&id).await?.persona_id;
+    let all = answer(link.test_inputs(&persona).await.map_err(ApiError::from))?;
+    Ok(all.into_iter().map(Into::into).collect())
+}
+
+/// Moves a test input to the bin.
+#[server(prefix = "/fn", endpoint = "delete_test_input")]
+pub async fn delete_test_input(
+    /// Which one.
+    id: TestInputId,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::change::{Change, Op},
+        state::{answer, desk},
+    };
+
+    let desk = desk()?;
+    let change = Change::new(&id, Op::Delete);
+    answer(desk.gate.submit(change).await)
+}

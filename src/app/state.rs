@@ -1,0 +1,5 @@
+//! What page parts remember while they are open: pure types, each with `apply` and its tests.
+
+pub mod draft;
+pub mod shortcut;
+pub mod versions;

@@ -1,0 +1,295 @@
+//! The gate: the only door through which anything is modified, for persons and personas alike.
+//!
+//! A change that passes writes the new revision, its own row and the audit in one transaction. A
+//! change written against an older revision is merged word by word, or answered with both texts.
+
+mod apply;
+mod entity;
+mod rebase;
+mod samples;
+mod summary;
+mod undo;
+
+use apply::{Applied, Refusal};
+
+use crate::{
+    domain::{
+        actor::Actor,
+        change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome},
+        error::ApiError,
+        id::{ChangeId, PersonaId, SpaceId, TestInputId, UserId},
+        persona::Tier,
+        test_input::{Move, TestInput, moved},
+        timestamp::Timestamp,
+        version::Revision,
+    },
+    store::{ChangeRow, Link, Store, new_id, now},
+};
+
+/// How often a change is tried again when another writer was faster.
+const ATTEMPTS: usize = 8;
+
+/// Who asks, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The Space in which everything happens.
+    pub space: SpaceId,
+    /// The person who asks.
+    pub user: UserId,
+}
+
+/// The gate, as one actor in one Space stands before it.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    store: Store,
+    space: SpaceId,
+    actor: Actor,
+}
+
+/// What the gate does with a change, by who wants it.
+enum Verdict {
+    Apply,
+    Keep,
+    Deny,
+}
+
+fn verdict(actor: &Actor) -> Verdict {
+    match actor {
+        Actor::Person { .. } | Actor::System => Verdict::Apply,
+        Actor::Persona { tier: Tier::Act, .. } => Verdict::Apply,
+        Actor::Persona { tier: Tier::Suggest, .. } => Verdict::Keep,
+        Actor::Persona { tier: Tier::Read, .. } => Verdict::Deny,
+    }
+}
+
+impl Gate {
+    /// The gate in front of this store, for this actor in this Space.
+    pub fn new(store: Store, space: SpaceId, actor: Actor) -> Self {
+        Self { store, space, actor }
+    }
+
+    /// Takes one change.
+    pub async fn submit(&self, change: Change) -> Result<Outcome, ApiError> {
+        let outcomes = self.submit_all(vec![change]).await?;
+        outcomes.into_iter().next().ok_or_else(|| ApiError::not_found("change"))
+    }
+
+    /// Takes several changes, all or none.
+    pub async fn submit_all(&self, changes: Vec<Change>) -> Result<Vec<Outcome>, ApiError> {
+        for _ in 0..ATTEMPTS {
+            let mut link = self.store.write(&self.space).await?;
+            match pass_all(&mut link, &self.actor, &changes, 0).await {
+                Ok(outcomes) => {
+                    link.commit().await?;
+                    return Ok(outcomes);
+                }
+                // Another writer moved the row between our look at it and our write.
+                Err(Refusal::Moved) => {}
+                Err(Refusal::Told(error)) => return Err(error),
+            }
+        }
+        Err(ApiError::Unavailable)
+    }
+
+    /// Keeps a change that could not be merged, so that what was written in it is not lost.
+    pub async fn keep_conflict(&self, change: Change) -> Result<ChangeId, ApiError> {
+        let mut link = self.store.write(&self.space).await?;
+        let head = entity::head(&mut link, &change.entity).await?;
+        let summary = summary::of(&change, &head.fields);
+        let id: ChangeId = new_id();
+        let row = ChangeRow {
+            id: id.clone(),
+            change,
+            state: ChangeState::Conflict,
+            from_revision: Some(head.revision),
+            to_revision: None,
+            undone_by: None,
+        };
+        link.insert_change(&row, &self.actor, &summary, now()).await?;
+        link.commit().await?;
+        Ok(id)
+    }
+
+    /// A kept conflict against what stands now: the texts of each field that differs.
+    pub async fn open_conflict(&self, id: &ChangeId) -> Result<(Entity, Vec<Conflict>), ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let row = link.change(id).await?;
+        if row.state != ChangeState::Conflict {
+            return Err(ApiError::not_found("conflict"));
+        }
+        let head = entity::head(&mut link, &row.change.entity).await?;
+        let base = match row.change.base {
+            Some(base) => entity::fields_at(&mut link, &row.change.entity, base).await?,
+            None => head.fields.clone(),
+        };
+        let texts = rebase::conflicts(&base, &head.fields, &row.change.patch, head.revision);
+        Ok((row.change.entity, texts))
+    }
+
+    /// Takes back an applied change by applying its inverse.
+    pub async fn undo(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
+        let inverse = undo::inverse(&mut self.store.read(&self.space).await?, id).await?;
+        self.submit(inverse).await
+    }
+
+    /// Copies a persona with its test inputs. The copy's first version says where it came from.
+    pub async fn duplicate_persona(&self, id: &PersonaId) -> Result<PersonaId, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let original = link.persona(id).await?;
+        let test_inputs = link.test_inputs(id).await?;
+        drop(link);
+        let copy: PersonaId = new_id();
+        let reason = format!("Copied from {}.", original.fields.name);
+        let mut fields = original.fields;
+        fields.name = copied_name(&fields.name);
+        let mut changes =
+            vec![Change::new(&copy, Op::Create).with(to_fields(&fields)?).because(reason)];
+        for TestInput { fields, .. } in test_inputs {
+            let id: TestInputId = new_id();
+            changes.push(
+                Change::new(&id, Op::Create)
+                    .with(to_fields(&fields)?)
+                    .set("personaId", copy.as_str()),
+            );
+        }
+        self.submit_all(changes).await?;
+        Ok(copy)
+    }
+
+    /// Makes what an old version says the newest version.
+    pub async fn restore_version(
+        &self,
+        id: &PersonaId,
+        revision: Revision,
+    ) -> Result<Outcome, ApiError> {
+        let version = self.store.read(&self.space).await?.version(id, revision).await?;
+        let change = Change::new(id, Op::Update)
+            .with(to_fields(&version.fields)?)
+            .because(format!("Restored version {revision}."));
+        self.submit(change).await
+    }
+
+    /// Moves a test input one place among its siblings. At the end of the row nothing happens.
+    pub async fn move_test_input(&self, id: &TestInputId, way: Move) -> Result<(), ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let persona = link.test_input(id).await?.persona_id;
+        let siblings = link.test_inputs(&persona).await?;
+        drop(link);
+        let positions: Vec<&str> =
+            siblings.iter().map(|sibling| sibling.fields.position.as_str()).collect();
+        let at = siblings.iter().position(|sibling| sibling.id == *id);
+        if let Some(position) = at.and_then(|at| moved(&positions, at, way)) {
+            let change = Change::new(id, Op::Update).set("position", position);
+            self.submit(change).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes all that lies in the bin for good. Says how much that was.
+    pub async fn empty_bin(&self) -> Result<usize, ApiError> {
+        let mut gone = 0;
+        loop {
+            let page = self.store.read(&self.space).await?.bin(None, 100).await?;
+            if page.items.is_empty() {
+                return Ok(gone);
+            }
+            gone += page.items.len();
+            let purges = page
+                .items
+                .into_iter()
+                .map(|binned| Entity::new(binned.entity_type, &binned.entity_id))
+                .map(|entity| Change::new(entity, Op::Purge))
+                .collect();
+            self.submit_all(purges).await?;
+        }
+    }
+
+    /// Makes a Space with its owner and the samples, unless it is there already.
+    pub async fn found_space(store: &Store, scope: &Scope, name: &str) -> Result<(), ApiError> {
+        let mut link = store.write(&scope.space).await?;
+        if link.create_space(name, &scope.user).await? {
+            let changes = samples::changes()?;
+            // The list shows the last changed first, and the first sample on top.
+            pass_all(&mut link, &Actor::System, &changes, 1).await?;
+            link.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+/// All changes through the gate, each dated `apart_ms` before the last.
+async fn pass_all(
+    link: &mut Link,
+    actor: &Actor,
+    changes: &[Change],
+    apart_ms: i64,
+) -> Result<Vec<Outcome>, Refusal> {
+    let mut at = now();
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for change in changes {
+        outcomes.push(pass(link, actor, change.clone(), at).await?);
+        at.0 -= apart_ms;
+    }
+    Ok(outcomes)
+}
+
+/// One change through the gate, inside a transaction.
+async fn pass(
+    link: &mut Link,
+    actor: &Actor,
+    mut change: Change,
+    at: Timestamp,
+) -> Result<Outcome, Refusal> {
+    let id: ChangeId = new_id();
+    let (state, applied) = match verdict(actor) {
+        Verdict::Deny => {
+            let reason = "This persona's agent may only read. A person can raise its tier in the \
+                          persona's settings.";
+            return Err(ApiError::Denied { reason: reason.into() }.into());
+        }
+        Verdict::Keep => (ChangeState::Pending, apply::rehearse(link, &change).await?),
+        Verdict::Apply => {
+            (ChangeState::Applied, apply::apply(link, actor, &id, &mut change, at).await?)
+        }
+    };
+    let Applied { from, to, before } = applied;
+    if state == ChangeState::Applied && change.op == Op::Update && from == to {
+        return Ok(Outcome { change_id: None, state, revision: to.unwrap_or_default() });
+    }
+    let summary = summary::of(&change, &before);
+    if let Some(undone) = &change.undoes
+        && state == ChangeState::Applied
+        && !link.mark_undone(undone, &id).await?
+    {
+        return Err(undo::already().into());
+    }
+    let row = ChangeRow {
+        id: id.clone(),
+        change,
+        state,
+        from_revision: from,
+        to_revision: to.filter(|_| state == ChangeState::Applied),
+        undone_by: None,
+    };
+    link.insert_change(&row, actor, &summary, at).await?;
+    if state == ChangeState::Applied {
+        link.insert_audit(&row, actor, &summary, at).await?;
+    }
+    Ok(Outcome { change_id: Some(id), state, revision: to.unwrap_or_default() })
+}
+
+/// The fields of a typed thing, as changes carry them.
+pub fn to_fields(thing: &impl serde::Serialize) -> Result<Fields, ApiError> {
+    match serde_json::to_value(thing) {
+        Ok(serde_json::Value::Object(fields)) => Ok(fields),
+        _ => Err(ApiError::Malformed { problem: "it is not an object".into() }),
+    }
+}
+
+/// `Ann` becomes `Ann (copy)`, and a name at the limit is cut to leave room.
+fn copied_name(name: &str) -> String {
+    const MARK: &str = " (copy)";
+    let room = crate::domain::persona::NAME.max_chars - MARK.len();
+    let kept: String = name.chars().take(room).collect();
+    format!("{}{MARK}", kept.trim_end())
+}

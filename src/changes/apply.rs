@@ -1,0 +1,166 @@
+//! Applying a change inside a transaction.
+
+use super::{entity, rebase::rebase, to_fields};
+use crate::{
+    domain::{
+        actor::Actor,
+        change::{Change, EntityKind, Fields, Op},
+        error::ApiError,
+        id::ChangeId,
+        timestamp::Timestamp,
+        version::{Revision, check_label},
+    },
+    store::{Author, Link, StoreError},
+};
+
+/// What a change did, or would do.
+pub struct Applied {
+    /// The revision it found.
+    pub from: Option<Revision>,
+    /// The revision it made.
+    pub to: Option<Revision>,
+    /// What the thing said before.
+    pub before: Fields,
+}
+
+/// Why a change did not go through.
+pub enum Refusal {
+    /// Another writer was faster: look again.
+    Moved,
+    /// For the one who asked.
+    Told(ApiError),
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Contended => Self::Moved,
+            other => Self::Told(other.into()),
+        }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Moved => Self::Unavailable,
+            Refusal::Told(error) => error,
+        }
+    }
+}
+
+/// Says what a change would do, without doing it. What could never be applied is refused here.
+pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refusal> {
+    if change.op == Op::Create {
+        entity::newcomer(link, &change.entity, &change.patch).await?;
+        return Ok(Applied { from: None, to: None, before: Fields::new() });
+    }
+    let head = entity::head(link, &change.entity).await?;
+    if change.op == Op::Update {
+        let mut wanted = head.fields.clone();
+        wanted.extend(change.patch.clone());
+        entity::next(change.entity.kind, wanted)?;
+    }
+    Ok(Applied { from: Some(head.revision), to: Some(head.revision), before: head.fields })
+}
+
+/// Does what the change wants.
+pub async fn apply(
+    link: &mut Link,
+    actor: &Actor,
+    id: &ChangeId,
+    change: &mut Change,
+    at: Timestamp,
+) -> Result<Applied, Refusal> {
+    let reason = change.reason.clone();
+    let author = Author { actor, change: id, reason: &reason, at };
+    let what = change.entity.kind.noun();
+    if change.op == Op::Create {
+        let newcomer = entity::newcomer(link, &change.entity, &change.patch).await?;
+        entity::insert(link, &newcomer, author).await?;
+        return Ok(Applied { from: None, to: Some(1), before: Fields::new() });
+    }
+    link.lock(&change.entity).await?;
+    let head = entity::head(link, &change.entity).await?;
+    let stays =
+        Applied { from: Some(head.revision), to: Some(head.revision), before: head.fields.clone() };
+    match change.op {
+        Op::Create => Ok(stays),
+        Op::Update => {
+            if head.binned {
+                return Err(ApiError::InBin { what: what.into() }.into());
+            }
+            let base = match change.base {
+                Some(base) if base != head.revision => {
+                    entity::fields_at(link, &change.entity, base).await?
+                }
+                _ => head.fields.clone(),
+            };
+            let merged = rebase(&base, &head.fields, &change.patch, head.revision)
+                .map_err(|conflict| ApiError::Conflict(Box::new(conflict)))?;
+            let next = entity::next(change.entity.kind, merged)?;
+            let unchanged = match &next {
+                entity::Next::Persona(fields) => to_fields(fields)? == head.fields,
+                entity::Next::TestInput(fields) => to_fields(fields)? == head.fields,
+            };
+            if unchanged {
+                return Ok(stays);
+            }
+            if !entity::advance(link, &change.entity, head.revision, &next, author).await? {
+                return Err(Refusal::Moved);
+            }
+            Ok(Applied { to: Some(head.revision + 1), ..stays })
+        }
+        Op::Delete => {
+            if head.binned || !link.mark_binned(&change.entity, Some(at)).await? {
+                return Err(ApiError::InBin { what: what.into() }.into());
+            }
+            Ok(stays)
+        }
+        Op::Restore => {
+            if !link.mark_binned(&change.entity, None).await? {
+                let reason = format!("That {what} is not in the bin.");
+                return Err(ApiError::NotNow { reason }.into());
+            }
+            Ok(stays)
+        }
+        Op::Purge => {
+            if !link.purge(&change.entity).await? {
+                let reason = format!("That {what} is not in the bin. Only the bin can be emptied.");
+                return Err(ApiError::NotNow { reason }.into());
+            }
+            Ok(Applied { to: None, ..stays })
+        }
+        Op::Label => label(link, change, stays).await,
+    }
+}
+
+/// Points a label at a version. The change keeps what the label pointed at before, for its undo.
+async fn label(link: &mut Link, change: &mut Change, stays: Applied) -> Result<Applied, Refusal> {
+    if change.entity.kind != EntityKind::Persona {
+        return Err(ApiError::invalid("label", "Only personas have labels.").into());
+    }
+    let persona = entity::persona(&change.entity);
+    let name = change.patch.get("label").and_then(|label| label.as_str()).unwrap_or_default();
+    let name = name.to_owned();
+    check_label(&name)?;
+    let revision = change.patch.get("revision").and_then(|revision| revision.as_i64());
+    if let Some(revision) = revision {
+        // A version that does not exist, or a persona in the bin, is told as such.
+        link.version(&persona, revision).await?;
+    }
+    let labels = link.labels(&persona).await?;
+    let previous = labels.into_iter().find(|(label, _)| *label == name).map(|(_, at)| at);
+    if revision.is_none() && previous.is_none() {
+        return Err(ApiError::not_found("label").into());
+    }
+    change.patch.insert("previous".into(), previous.into());
+    link.set_label(&persona, &name, revision).await?;
+    Ok(stays)
+}

@@ -1,0 +1,62 @@
+//! The inverse of a change, which is again a change.
+
+use serde_json::Value;
+
+use super::entity;
+use crate::{
+    domain::{
+        change::{Change, ChangeState, Fields, Op},
+        error::ApiError,
+        id::ChangeId,
+    },
+    store::Link,
+};
+
+/// What a second undo of the same change is told.
+pub fn already() -> ApiError {
+    ApiError::NotNow { reason: "That change was taken back already.".into() }
+}
+
+/// The change that takes this one back. Later edits elsewhere in the thing are kept.
+pub async fn inverse(link: &mut Link, id: &ChangeId) -> Result<Change, ApiError> {
+    let row = link.change(id).await?;
+    if row.undone_by.is_some() {
+        return Err(already());
+    }
+    if row.state != ChangeState::Applied {
+        let reason = "That change was never applied, so there is nothing to take back.".into();
+        return Err(ApiError::NotNow { reason });
+    }
+    let done = row.change;
+    let back = |op: Op| Change::new(done.entity.clone(), op);
+    let inverse = match done.op {
+        Op::Create | Op::Restore => back(Op::Delete),
+        Op::Delete => back(Op::Restore),
+        Op::Purge => {
+            let reason = "What was removed from the bin cannot be brought back.".into();
+            return Err(ApiError::NotNow { reason });
+        }
+        Op::Label => {
+            let part = |name: &str| done.patch.get(name).cloned().unwrap_or(Value::Null);
+            back(Op::Label).set("label", part("label")).set("revision", part("previous"))
+        }
+        Op::Update => {
+            let (Some(from), Some(to)) = (row.from_revision, row.to_revision) else {
+                return Err(ApiError::not_found("change"));
+            };
+            let before = entity::fields_at(link, &done.entity, from).await?;
+            let after = entity::fields_at(link, &done.entity, to).await?;
+            back(Op::Update).with(differing(&before, &after)).based_on(to)
+        }
+    };
+    Ok(Change { undoes: Some(id.clone()), ..inverse }.because("Undo"))
+}
+
+/// The fields of `before` that are not the same in `after`.
+fn differing(before: &Fields, after: &Fields) -> Fields {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| (name.clone(), before.get(name).cloned().unwrap_or(Value::Null)))
+        .collect()
+}

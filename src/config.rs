@@ -1,0 +1,158 @@
+//! What an operator can set: flags, variables, and the site's options in `Leptos.toml`.
+
+use std::{
+    borrow::Cow,
+    io::ErrorKind,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+};
+
+use leptos::config::{LeptosOptions, get_config_from_str};
+
+/// The site's options as they were when this binary was built.
+const SITE_OPTIONS: &str = include_str!("../Leptos.toml");
+const SITE_OPTIONS_FILE: &str = "Leptos.toml";
+
+/// How the server is started.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServeArgs {
+    /// The address to listen on [default: site-addr in Leptos.toml, 127.0.0.1:3000].
+    #[arg(long, env = "GREENROOM_ADDR")]
+    pub addr: Option<SocketAddr>,
+
+    /// The folder that holds the database and everything else.
+    #[arg(long, env = "GREENROOM_DATA", default_value = "./data")]
+    pub data: PathBuf,
+
+    /// Where the database is: postgres://… or sqlite:FILE [default: greenroom.db in the data folder].
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+
+    /// A further host name (with its port, if it has one) under which this server may be addressed.
+    #[arg(long = "allow-host", env = "GREENROOM_ALLOW_HOST", value_delimiter = ',')]
+    pub allow_hosts: Vec<String>,
+}
+
+/// What was meant by that.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen: loopback.
+    pub addr: SocketAddr,
+    /// The database.
+    pub database: Database,
+    /// Host names beside the loopback ones.
+    pub allow_hosts: Vec<String>,
+    /// Leptos's options for the site.
+    pub site: LeptosOptions,
+}
+
+/// Which database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Database {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server, with its address.
+    Postgres(String),
+}
+
+/// Why the configuration makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Anybody on the network could use it.
+    #[error(
+        "{0} can be reached from other machines, and there are no accounts yet. \
+         Listen on loopback (--addr 127.0.0.1:3000), and use an SSH tunnel to reach it from elsewhere."
+    )]
+    Exposed(IpAddr),
+    /// The database's address is of no known kind.
+    #[error("DATABASE_URL must begin with postgres:// or sqlite:, and this begins with “{0}”.")]
+    UnknownDatabase(String),
+    /// `Leptos.toml` cannot be read.
+    #[error("{SITE_OPTIONS_FILE} cannot be read: {0}")]
+    SiteOptions(String),
+}
+
+impl ServeArgs {
+    /// Reads the site's options and checks the rest.
+    pub fn resolve(self) -> Result<Config, ConfigError> {
+        let mut site = site_options(Path::new(SITE_OPTIONS_FILE))?;
+        let addr = self.addr.unwrap_or(site.site_addr);
+        if !addr.ip().is_loopback() {
+            return Err(ConfigError::Exposed(addr.ip()));
+        }
+        site.site_addr = addr;
+        let database = match self.database_url.as_deref() {
+            None | Some("") => Database::Sqlite(self.data.join("greenroom.db")),
+            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Database::Postgres(url.to_owned())
+            }
+            Some(url) => match url.strip_prefix("sqlite:") {
+                Some(file) => Database::Sqlite(file.trim_start_matches("//").into()),
+                // What stands before the colon is no secret; the rest may be.
+                None => {
+                    let scheme = url.split(':').next().unwrap_or_default();
+                    return Err(ConfigError::UnknownDatabase(scheme.chars().take(20).collect()));
+                }
+            },
+        };
+        Ok(Config { addr, database, allow_hosts: self.allow_hosts, site })
+    }
+}
+
+/// The options in the file, or those built in when there is none; `LEPTOS_*` variables override both.
+pub fn site_options(file: &Path) -> Result<LeptosOptions, ConfigError> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => Cow::Owned(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(SITE_OPTIONS),
+        Err(error) => return Err(ConfigError::SiteOptions(error.to_string())),
+    };
+    get_config_from_str(&text).map_err(|error| ConfigError::SiteOptions(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(addr: Option<&str>, database_url: Option<&str>) -> ServeArgs {
+        ServeArgs {
+            addr: addr.map(|addr| addr.parse().unwrap()),
+            data: "d".into(),
+            database_url: database_url.map(Into::into),
+            allow_hosts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_address_that_others_can_reach_is_refused_with_advice() {
+        let error = args(Some("0.0.0.0:3000"), None).resolve().unwrap_err();
+
+        assert!(error.to_string().contains("--addr 127.0.0.1:3000"), "{error}");
+    }
+
+    #[test]
+    fn the_database_is_a_file_in_the_data_folder_unless_said_otherwise() {
+        let database = |url| args(None, url).resolve().map(|config| config.database);
+
+        assert_eq!(database(None).unwrap(), Database::Sqlite("d/greenroom.db".into()));
+        assert_eq!(database(Some("sqlite://x.db")).unwrap(), Database::Sqlite("x.db".into()));
+        assert_eq!(
+            database(Some("postgres://h/d")).unwrap(),
+            Database::Postgres("postgres://h/d".into())
+        );
+        let error = database(Some("mysql://user:secret@h/d")).unwrap_err().to_string();
+        assert!(error.contains("mysql") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn the_sites_options_come_from_the_file_and_from_the_binary_without_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("Leptos.toml");
+
+        assert_eq!(&*site_options(&file).unwrap().site_pkg_dir, "pkg");
+        let other = SITE_OPTIONS.replace("site-pkg-dir = \"pkg\"", "site-pkg-dir = \"assets\"");
+        std::fs::write(&file, other).unwrap();
+        assert_eq!(&*site_options(&file).unwrap().site_pkg_dir, "assets");
+        std::fs::write(&file, "nothing").unwrap();
+        assert!(site_options(&file).is_err());
+    }
+}

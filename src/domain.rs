@@ -1,0 +1,20 @@
+//! The words that browser and server share, and the rules that both apply.
+//!
+//! The one rule of the room: pure. No clock, no I/O, no question which build this is.
+
+pub mod actor;
+pub mod audit;
+pub mod change;
+pub mod diff;
+pub mod error;
+pub mod field;
+pub mod id;
+pub mod list;
+pub mod merge;
+pub mod persona;
+pub mod position;
+pub mod test_input;
+pub mod theme;
+pub mod timestamp;
+pub mod tokens;
+pub mod version;

@@ -1,0 +1,245 @@
+//! A change: the only way in which anything is ever modified.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    id::{ChangeId, PersonaId, TestInputId, is_wellformed},
+    version::Revision,
+};
+
+/// Field names and values, as JSON names them.
+pub type Fields = Map<String, Value>;
+
+/// The kinds of things that changes are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityKind {
+    /// A persona.
+    Persona,
+    /// A test input of a persona.
+    TestInput,
+}
+
+impl EntityKind {
+    /// The word in JSON and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::TestInput => "test_input",
+        }
+    }
+
+    /// What a person calls it.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::TestInput => "test input",
+        }
+    }
+
+    /// The kind with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Persona, Self::TestInput].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// The thing that a change is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Entity {
+    /// What kind of thing.
+    #[serde(rename = "entityType")]
+    pub kind: EntityKind,
+    /// Which one.
+    #[serde(rename = "entityId")]
+    pub id: String,
+}
+
+impl Entity {
+    /// The thing with this identifier. An identifier that cannot be ours names nothing.
+    pub fn new(kind: EntityKind, id: &str) -> Self {
+        Self { kind, id: if is_wellformed(id) { id.to_owned() } else { String::new() } }
+    }
+}
+
+impl From<&PersonaId> for Entity {
+    fn from(id: &PersonaId) -> Self {
+        Self { kind: EntityKind::Persona, id: id.to_string() }
+    }
+}
+
+impl From<&TestInputId> for Entity {
+    fn from(id: &TestInputId) -> Self {
+        Self { kind: EntityKind::TestInput, id: id.to_string() }
+    }
+}
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Makes a new thing; the patch is all of it.
+    Create,
+    /// Writes the fields in the patch.
+    Update,
+    /// Moves it to the bin.
+    Delete,
+    /// Takes it out of the bin.
+    Restore,
+    /// Removes it from the bin for good. The one change that cannot be undone.
+    Purge,
+    /// Points a label at a version, or takes it away: `{label, revision or null}`.
+    Label,
+}
+
+impl Op {
+    /// The word in JSON and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Restore => "restore",
+            Self::Purge => "purge",
+            Self::Label => "label",
+        }
+    }
+
+    /// The operation with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Create, Self::Update, Self::Delete, Self::Restore, Self::Purge, Self::Label]
+            .into_iter()
+            .find(|op| op.word() == word)
+    }
+}
+
+/// Where a change stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeState {
+    /// Waits for a person.
+    Pending,
+    /// Done.
+    Applied,
+    /// A person said no.
+    Rejected,
+    /// A later proposal took its place.
+    Superseded,
+    /// Nobody decided in time.
+    Expired,
+    /// Approved, but what it was written against has moved.
+    Conflict,
+}
+
+impl ChangeState {
+    /// The word in JSON and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Applied => "applied",
+            Self::Rejected => "rejected",
+            Self::Superseded => "superseded",
+            Self::Expired => "expired",
+            Self::Conflict => "conflict",
+        }
+    }
+
+    /// The state with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [
+            Self::Pending,
+            Self::Applied,
+            Self::Rejected,
+            Self::Superseded,
+            Self::Expired,
+            Self::Conflict,
+        ]
+        .into_iter()
+        .find(|state| state.word() == word)
+    }
+}
+
+/// What somebody wants to change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What it is about.
+    pub entity: Entity,
+    /// What it does.
+    pub op: Op,
+    /// The fields it writes.
+    pub patch: Fields,
+    /// The version it was written against; `None` means whatever is there now.
+    pub base: Option<Revision>,
+    /// Why, in the author's words.
+    pub reason: String,
+    /// The change that this one takes back.
+    pub undoes: Option<ChangeId>,
+}
+
+impl Change {
+    /// A change with nothing in its patch.
+    pub fn new(entity: impl Into<Entity>, op: Op) -> Self {
+        Self {
+            entity: entity.into(),
+            op,
+            patch: Fields::new(),
+            base: None,
+            reason: String::new(),
+            undoes: None,
+        }
+    }
+
+    /// The same change, writing these fields.
+    pub fn with(mut self, patch: Fields) -> Self {
+        self.patch = patch;
+        self
+    }
+
+    /// The same change, setting one field.
+    pub fn set(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.patch.insert(field.to_owned(), value.into());
+        self
+    }
+
+    /// The same change, written against this version.
+    pub fn based_on(mut self, base: impl Into<Option<Revision>>) -> Self {
+        self.base = base.into();
+        self
+    }
+
+    /// The same change, with a reason.
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = reason.into();
+        self
+    }
+}
+
+/// What came of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// The change; `null` when there was nothing to change.
+    pub change_id: Option<ChangeId>,
+    /// Applied, or waiting.
+    pub state: ChangeState,
+    /// The revision of the thing after it.
+    pub revision: Revision,
+}
+
+/// Two people (or a person and a persona) wrote the same passage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Conflict {
+    /// The field, as JSON names it.
+    pub field: String,
+    /// What the change would have written.
+    pub yours: String,
+    /// What is there now.
+    pub theirs: String,
+    /// What both started from.
+    pub base: String,
+    /// The revision that `theirs` is.
+    pub revision: Revision,
+}

@@ -1,0 +1,266 @@
+//! What differs between two texts, word by word.
+//!
+//! Lines are compared first and the words inside changed lines after, so that a
+//! long prompt with a few edits costs little; stretches too large for that are
+//! shown as replaced whole rather than compared for minutes.
+
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use similar::{
+    DiffOp,
+    algorithms::{Capture, myers},
+};
+
+/// Where comparing word by word would cost too much: old pieces times new pieces.
+const MAX_WORK: usize = 16_000_000;
+/// How much unchanged text stands around a change before the rest is folded.
+const CONTEXT_CHARS: usize = 160;
+
+/// A stretch of the old text and what stands in its place, as byte ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// In the old text.
+    pub old: Range<usize>,
+    /// In the new text.
+    pub new: Range<usize>,
+}
+
+/// How a piece of a shown diff relates to the two texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SegmentKind {
+    /// In both.
+    Same,
+    /// In the old text only.
+    Removed,
+    /// In the new text only.
+    Added,
+    /// In both, too long to show here.
+    Folded,
+}
+
+/// A piece of a shown diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Segment {
+    /// Which text it is from.
+    pub kind: SegmentKind,
+    /// The text; for a fold, how much is hidden.
+    pub text: String,
+}
+
+/// One field that differs between two versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldDiff {
+    /// The field, as a person names it.
+    pub label: String,
+    /// Its pieces.
+    pub segments: Vec<Segment>,
+}
+
+/// The byte ranges of pieces: what `split` cuts the text into.
+fn pieces(text: &str, within: Range<usize>, joined: fn(char, char) -> bool) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut last: Option<char> = None;
+    for (at, letter) in text[within.clone()].char_indices() {
+        let (start, end) = (within.start + at, within.start + at + letter.len_utf8());
+        match (last, out.last_mut()) {
+            (Some(previous), Some(piece)) if joined(previous, letter) => piece.end = end,
+            _ => out.push(start..end),
+        }
+        last = Some(letter);
+    }
+    out
+}
+
+fn same_line(previous: char, _: char) -> bool {
+    previous != '\n'
+}
+
+fn same_word(previous: char, letter: char) -> bool {
+    let wordy = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\u{301}';
+    let blank = |letter: char| letter == ' ' || letter == '\t';
+    (wordy(previous) && wordy(letter)) || (blank(previous) && blank(letter))
+}
+
+fn compare(old: &str, new: &str, whole: Hunk, joined: fn(char, char) -> bool) -> Vec<Hunk> {
+    let old_pieces = pieces(old, whole.old.clone(), joined);
+    let new_pieces = pieces(new, whole.new.clone(), joined);
+    let old_words: Vec<&str> = old_pieces.iter().map(|range| &old[range.clone()]).collect();
+    let new_words: Vec<&str> = new_pieces.iter().map(|range| &new[range.clone()]).collect();
+    let prefix = old_words.iter().zip(&new_words).take_while(|(left, right)| left == right).count();
+    let suffix = old_words[prefix..]
+        .iter()
+        .rev()
+        .zip(new_words[prefix..].iter().rev())
+        .take_while(|(left, right)| left == right)
+        .count();
+    let (old_end, new_end) = (old_words.len() - suffix, new_words.len() - suffix);
+    let span = |pieces: &[Range<usize>], range: Range<usize>, around: &Range<usize>| {
+        let edge = |at: usize| pieces.get(at).map_or(around.end, |piece| piece.start);
+        edge(range.start)..edge(range.end)
+    };
+    let hunk = |old_range: Range<usize>, new_range: Range<usize>| Hunk {
+        old: span(&old_pieces, old_range, &whole.old),
+        new: span(&new_pieces, new_range, &whole.new),
+    };
+    if prefix == old_end && prefix == new_end {
+        return Vec::new();
+    }
+    if (old_end - prefix).saturating_mul(new_end - prefix) > MAX_WORK {
+        return vec![hunk(prefix..old_end, prefix..new_end)];
+    }
+    let mut seen = Capture::new();
+    let (old_range, new_range) = (prefix..old_end, prefix..new_end);
+    // This one by name, because asking for an algorithm by value brings all of them to the browser.
+    let Ok(()) = myers::diff_deadline_raw(
+        &mut seen,
+        &old_words[..],
+        old_range,
+        &new_words[..],
+        new_range,
+        None,
+    );
+    let mut out: Vec<Hunk> = Vec::new();
+    for op in seen.into_ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let next = hunk(op.old_range(), op.new_range());
+        match out.last_mut() {
+            Some(last) if last.old.end == next.old.start && last.new.end == next.new.start => {
+                last.old.end = next.old.end;
+                last.new.end = next.new.end;
+            }
+            _ => out.push(next),
+        }
+    }
+    out
+}
+
+/// The stretches that differ, in order, word by word.
+pub fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+    let whole = Hunk { old: 0..old.len(), new: 0..new.len() };
+    compare(old, new, whole, same_line)
+        .into_iter()
+        .flat_map(|block| compare(old, new, block, same_word))
+        .collect()
+}
+
+/// Joins hunks that only blanks part: people read "two words changed", not "a word, a space kept, a word".
+fn readable(old: &str, hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let mut out: Vec<Hunk> = Vec::new();
+    for next in hunks {
+        match out.last_mut() {
+            Some(last) if old[last.old.end..next.old.start].chars().all(|letter| letter == ' ') => {
+                last.old.end = next.old.end;
+                last.new.end = next.new.end;
+            }
+            _ => out.push(next),
+        }
+    }
+    out
+}
+
+/// The diff as a person reads it: long unchanged stretches are folded.
+pub fn segments(old: &str, new: &str) -> Vec<Segment> {
+    let hunks = readable(old, hunks(old, new));
+    let mut out = Vec::new();
+    let mut push = |kind: SegmentKind, text: &str| {
+        if !text.is_empty() {
+            out.push(Segment { kind, text: text.to_owned() });
+        }
+    };
+    let mut at = 0;
+    let count = hunks.len();
+    for (number, hunk) in hunks.iter().enumerate() {
+        fold(&old[at..hunk.old.start], number > 0, true, &mut push);
+        push(SegmentKind::Removed, &old[hunk.old.clone()]);
+        push(SegmentKind::Added, &new[hunk.new.clone()]);
+        at = hunk.old.end;
+    }
+    fold(&old[at..], count > 0, false, &mut push);
+    out
+}
+
+/// Shows the part of an unchanged stretch that is near a change.
+fn fold(
+    text: &str,
+    after_change: bool,
+    before_change: bool,
+    push: &mut impl FnMut(SegmentKind, &str),
+) {
+    let head = if after_change { cut_at(text, CONTEXT_CHARS) } else { 0 };
+    let tail = if before_change { cut_from_end(text, CONTEXT_CHARS) } else { text.len() };
+    if tail <= head || text[head..tail].chars().count() < CONTEXT_CHARS {
+        push(SegmentKind::Same, text);
+        return;
+    }
+    push(SegmentKind::Same, &text[..head]);
+    let hidden = text[head..tail].chars().count();
+    push(SegmentKind::Folded, &format!("{} characters unchanged", super::field::grouped(hidden)));
+    push(SegmentKind::Same, &text[tail..]);
+}
+
+fn cut_at(text: &str, chars: usize) -> usize {
+    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
+}
+
+fn cut_from_end(text: &str, chars: usize) -> usize {
+    text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(old: &str, new: &str) -> String {
+        segments(old, new)
+            .iter()
+            .map(|segment| match segment.kind {
+                SegmentKind::Same => segment.text.clone(),
+                SegmentKind::Removed => format!("[-{}-]", segment.text),
+                SegmentKind::Added => format!("[+{}+]", segment.text),
+                SegmentKind::Folded => format!("[…{}…]", segment.text),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn single_words_are_marked() {
+        assert_eq!(
+            shown("Be brief and kind.\nAsk once.", "Be short and kind.\nAsk twice."),
+            "Be [-brief-][+short+] and kind.\nAsk [-once-][+twice+]."
+        );
+    }
+
+    #[test]
+    fn neighbouring_words_are_one_change() {
+        assert_eq!(shown("a big red dog", "a small blue dog"), "a [-big red-][+small blue+] dog");
+    }
+
+    #[test]
+    fn added_and_removed_lines_are_whole() {
+        assert_eq!(shown("one\ntwo\n", "one\nand a half\ntwo\n"), "one\n[+and a half\n+]two\n");
+        assert_eq!(shown("", "new"), "[+new+]");
+        assert_eq!(shown("old", ""), "[-old-]");
+        assert_eq!(shown("same", "same"), "same");
+    }
+
+    #[test]
+    fn long_unchanged_stretches_are_folded() {
+        let long = "word ".repeat(500);
+
+        let told = shown(&format!("{long}end"), &format!("{long}fin"));
+
+        assert!(told.starts_with("[…2\u{202f}340 characters unchanged…]word"), "{told}");
+        assert!(told.ends_with("[-end-][+fin+]"));
+    }
+
+    #[test]
+    fn two_wholly_different_prompts_of_the_greatest_size_are_compared_at_once() {
+        let old: String = (0..14_000).map(|number| format!("old{number} ")).collect();
+        let new: String = (0..14_000).map(|number| format!("new{number}\n")).collect();
+
+        assert_eq!(hunks(&old, &new), [Hunk { old: 0..old.len(), new: 0..new.len() }]);
+    }
+}

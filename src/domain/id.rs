@@ -1,0 +1,95 @@
+//! Identifiers. Opaque to everyone but the store, and never mixed up with each other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest identifier.
+const MAX_CHARS: usize = 64;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(
+            Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+        )]
+        #[serde(from = "String", into = "String")]
+        #[schemars(with = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The identifier with this text. A text that no identifier of ours could have
+            /// becomes the empty one, which no row has: asking for it finds nothing.
+            pub fn new(text: impl Into<String>) -> Self {
+                let text = text.into();
+                if is_wellformed(&text) { Self(text) } else { Self::default() }
+            }
+
+            /// The text, for a statement or an address.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::new(text)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A Space: everything belongs to one.
+    SpaceId;
+    /// A person who uses Greenroom.
+    UserId;
+    /// A persona.
+    PersonaId;
+    /// A test input of a persona.
+    TestInputId;
+    /// A change, decided or not.
+    ChangeId;
+    /// A conversation of any kind.
+    ConversationId;
+    /// One execution of the agent loop.
+    RunId;
+    /// A line of the audit.
+    AuditId;
+}
+
+/// Whether a text can be an identifier at all.
+pub fn is_wellformed(text: &str) -> bool {
+    (1..=MAX_CHARS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_cannot_be_ours_is_the_empty_one() {
+        for odd in ["", "a\0b", "../etc", "a b", "é", &"x".repeat(65)] {
+            assert_eq!(PersonaId::new(odd), PersonaId::default(), "{odd:?}");
+        }
+        assert_eq!(PersonaId::new("retirement-guide").as_str(), "retirement-guide");
+    }
+}

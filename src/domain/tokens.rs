@@ -1,0 +1,27 @@
+//! A guess at how many tokens a text has, without any model's tokenizer.
+
+/// About four letters a token in alphabets, one a character in scripts without spaces.
+pub fn estimate(text: &str) -> usize {
+    let (mut narrow, mut wide) = (0, 0);
+    for letter in text.chars() {
+        if is_wide(letter) { wide += 1 } else { narrow += 1 }
+    }
+    wide + usize::div_ceil(narrow, 4)
+}
+
+fn is_wide(letter: char) -> bool {
+    matches!(letter, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+        | '\u{1f000}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn english_counts_by_four_letters_and_chinese_by_character() {
+        assert_eq!(estimate(""), 0);
+        assert_eq!(estimate("Be brief and kind."), 5);
+        assert_eq!(estimate("请简短"), 3);
+    }
+}

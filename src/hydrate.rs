@@ -1,0 +1,10 @@
+//! Where the browser's program begins.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Takes over the page that the server rendered.
+#[wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_body(crate::app::App);
+}

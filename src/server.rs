@@ -1,0 +1,163 @@
+//! The HTTP server: pages, API and files behind the same guards.
+
+mod assets;
+mod guard;
+
+use std::{future::IntoFuture, net::SocketAddr, time::Duration};
+
+pub use assets::names as site_files;
+use axum::{Router, middleware};
+pub use guard::Hosts;
+use leptos_axum::{LeptosRoutes, generate_route_list};
+use tokio::net::TcpListener;
+use tower_http::{
+    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer, trace::TraceLayer,
+};
+
+use crate::{
+    api,
+    app::{App, shell},
+    changes::Gate,
+    config::{Config, Database},
+    domain::error::ApiError,
+    state::AppState,
+    store::{Store, StoreError},
+};
+
+/// How long requests in progress may take once the server was told to stop.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+/// How long to wait before asking an absent database again.
+const DATABASE_RETRY: Duration = Duration::from_secs(1);
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The folder for the data cannot be made.
+    #[error("The folder {0} cannot be made: {1}")]
+    Folder(std::path::PathBuf, #[source] std::io::Error),
+    /// The database cannot be opened.
+    #[error("The database cannot be opened: {0}")]
+    Database(#[from] StoreError),
+    /// The first Space cannot be made.
+    #[error("{0}")]
+    Space(#[from] ApiError),
+    /// The address cannot be had.
+    #[error("Cannot listen on {0}: {1}. Choose another address with --addr 127.0.0.1:PORT.")]
+    Address(SocketAddr, #[source] std::io::Error),
+    /// Serving ended.
+    #[error("The server stopped: {0}")]
+    Stopped(#[source] std::io::Error),
+}
+
+/// Everything that is served, behind its guards. The outermost guard is the last one named.
+pub fn router(state: AppState, hosts: Hosts) -> Router {
+    let page_shell = {
+        let files = state.files.clone();
+        move || shell::shell(files.clone())
+    };
+    let routes = generate_route_list(App);
+    Router::new()
+        .merge(api::router())
+        .leptos_routes(&state, routes, page_shell)
+        .fallback(assets::serve_or_not_found)
+        .with_state(state)
+        .layer(CsrfLayer::new())
+        .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
+        .layer(middleware::from_fn(api::put_into_words))
+        .layer(middleware::from_fn(guard::refuse_foreign_readers))
+        .layer(middleware::from_fn(guard::add_headers))
+        .layer(middleware::from_fn_with_state(hosts, guard::check_host))
+        .layer(CatchPanicLayer::custom(guard::tell_panic))
+        .layer(TraceLayer::new_for_http())
+}
+
+/// Opens the store that the configuration names.
+pub async fn open_store(config: &Config) -> Result<Store, ServeError> {
+    match &config.database {
+        Database::Sqlite(file) => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder {
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| ServeError::Folder(folder.into(), error))?;
+            }
+            Ok(Store::open_sqlite(file).await?)
+        }
+        Database::Postgres(url) => Ok(Store::open_postgres(url)?),
+    }
+}
+
+/// Serves until told to stop.
+pub async fn serve(config: Config) -> Result<(), ServeError> {
+    let store = open_store(&config).await?;
+    let listener = TcpListener::bind(config.addr)
+        .await
+        .map_err(|error| ServeError::Address(config.addr, error))?;
+    let addr = listener.local_addr().map_err(|error| ServeError::Address(config.addr, error))?;
+    let files = site_files(&config.site);
+    let state = AppState::new(store, config.site, files);
+    match config.database {
+        Database::Sqlite(_) => found_home(&state).await?,
+        // A database server may come up after us: until then every page says so.
+        Database::Postgres(_) => drop(tokio::spawn(await_database(state.clone()))),
+    }
+    let router = router(state, Hosts::new(addr, &config.allow_hosts));
+    announce(addr);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = axum::serve(listener, router)
+        .with_graceful_shutdown(async move {
+            shutdown_signal().await;
+            tracing::info!("stopping");
+            drop(stop);
+        })
+        .into_future();
+    tokio::select! {
+        ended = server => ended.map_err(ServeError::Stopped),
+        () = async {
+            // The sender is dropped, never used: either way the wait is over.
+            stopped.await.unwrap_or_default();
+            tokio::time::sleep(SHUTDOWN_TIME).await;
+        } => Ok(()),
+    }
+}
+
+/// Tells where the server is: to people on standard output, whatever the log's level.
+#[expect(clippy::print_stdout, reason = "the address is what whoever started us waits for")]
+fn announce(addr: SocketAddr) {
+    println!("Greenroom is at http://{addr}");
+}
+
+async fn found_home(state: &AppState) -> Result<(), ApiError> {
+    Gate::found_space(&state.store, &state.scope, "Home").await
+}
+
+async fn await_database(state: AppState) {
+    let mut told = String::new();
+    loop {
+        let done = match state.store.migrate().await {
+            Ok(()) => found_home(&state).await.map_err(|error| error.to_string()),
+            Err(StoreError::Unavailable(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match done {
+            Ok(()) => return,
+            Err(problem) if problem != told => {
+                tracing::warn!(problem, "the database is not ready; trying again every second");
+                told = problem;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(DATABASE_RETRY).await;
+    }
+}
+
+/// Waits for Ctrl-C or, where there is one, a polite request to end.
+async fn shutdown_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
+        }
+        Err(_) => drop(interrupt.await),
+    }
+}

@@ -1,0 +1,90 @@
+//! All SQL, by noun, for SQLite and PostgreSQL.
+//!
+//! The one rule of the room: nothing leaves a [`Link`] that is not of the Space the link was opened
+//! for, and every statement is written once for both databases.
+
+mod change;
+mod connect;
+mod error;
+mod home;
+mod link;
+mod persona;
+mod test_input;
+mod trash;
+mod version;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+pub use change::ChangeRow;
+pub use error::StoreError;
+pub use link::Link;
+pub use persona::Head;
+use sqlx::{PgPool, SqlitePool, migrate::Migrator};
+pub use version::Author;
+
+use crate::domain::{id::SpaceId, timestamp::Timestamp};
+
+static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations/sqlite");
+static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations/postgres");
+
+// Older ones can corrupt a database in WAL mode with pooled connections (sqlite.org/wal.html).
+const _: () = assert!(libsqlite3_sys::SQLITE_VERSION_NUMBER >= 3_051_003, "SQLite is too old");
+
+/// The database behind the store.
+#[derive(Clone, Debug)]
+enum Pool {
+    /// One file. One connection writes, the others read and cannot write.
+    Sqlite { write: SqlitePool, read: SqlitePool },
+    /// A server.
+    Postgres(PgPool),
+}
+
+/// Everything that is kept.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pool: Pool,
+    /// Set once the migrations are done; before that nobody gets a link.
+    ready: Arc<AtomicBool>,
+}
+
+impl Store {
+    /// A link that reads.
+    pub async fn read(&self, space: &SpaceId) -> Result<Link, StoreError> {
+        self.check_ready()?;
+        Link::read(&self.pool, space).await
+    }
+
+    /// A link that writes. Nothing is kept until [`Link::commit`].
+    pub async fn write(&self, space: &SpaceId) -> Result<Link, StoreError> {
+        self.check_ready()?;
+        Link::write(&self.pool, space).await
+    }
+
+    /// Whether the database answers and is migrated.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.check_ready()?;
+        match &self.pool {
+            Pool::Sqlite { read, .. } => sqlx::query("select 1").execute(read).await.map(drop)?,
+            Pool::Postgres(pool) => sqlx::query("select 1").execute(pool).await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    fn check_ready(&self) -> Result<(), StoreError> {
+        if self.ready.load(Ordering::Acquire) { Ok(()) } else { Err(StoreError::NotReady) }
+    }
+}
+
+/// The present moment, as every row of one change gets it.
+pub fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Timestamp(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// A new identifier: later ones sort after earlier ones.
+pub fn new_id<Id: From<String>>() -> Id {
+    Id::from(uuid::Uuid::now_v7().to_string())
+}

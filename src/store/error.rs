@@ -1,0 +1,77 @@
+//! Why the store gave nothing.
+
+use crate::domain::error::ApiError;
+
+/// What can go wrong with the database, by what the caller can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The row is not there, or belongs to another Space.
+    #[error("no such {0}")]
+    NotFound(&'static str),
+    /// What should be new exists already.
+    #[error("a {0} with that identifier exists")]
+    Taken(&'static str),
+    /// Two writers stood in each other's way, and this one gave in. Asking again helps.
+    #[error("another writer was in the way")]
+    Contended,
+    /// The migrations are not done yet.
+    #[error("the database is not ready yet")]
+    NotReady,
+    /// The database does not answer, or not in time. Asking again may help.
+    #[error("the database is not reachable")]
+    Unavailable(#[source] sqlx::Error),
+    /// The database cannot be used as it is.
+    #[error("the database cannot be used: {0}")]
+    Unusable(String),
+    /// Our fault.
+    #[error("a statement failed")]
+    Failed(#[source] sqlx::Error),
+}
+
+/// SQLite's result codes for: busy, locked, read-only by the system, I/O error, full, cannot open.
+const SQLITE_AWAY: [&str; 6] = ["5", "6", "8", "10", "13", "14"];
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error as E;
+        let away = match &error {
+            E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed | E::Io(_) | E::Tls(_) => true,
+            E::Database(problem) => problem.code().is_some_and(|code| {
+                // Extended SQLite codes keep the plain code in the low byte; PostgreSQL's classes 08,
+                // 53 and 57 are connections, resources and operators.
+                let plain = code.parse::<u32>().map(|code| (code & 0xff).to_string());
+                let postgres = code.len() == 5
+                    && ["08", "53", "57"].iter().any(|class| code.starts_with(class));
+                postgres || plain.is_ok_and(|plain| SQLITE_AWAY.contains(&plain.as_str()))
+            }),
+            _ => false,
+        };
+        // PostgreSQL's class 40: a deadlock or a serialisation failure.
+        if let E::Database(problem) = &error
+            && problem.code().is_some_and(|code| code.len() == 5 && code.starts_with("40"))
+        {
+            return Self::Contended;
+        }
+        if away { Self::Unavailable(error) } else { Self::Failed(error) }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    /// The one place where a store's failure stops travelling: it is logged here and nowhere else.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound(what) => Self::not_found(what),
+            StoreError::Taken(what) => Self::Taken { what: what.into() },
+            StoreError::NotReady | StoreError::Contended => Self::Unavailable,
+            StoreError::Unavailable(source) => {
+                tracing::warn!(error = %source, "the database is not reachable");
+                Self::Unavailable
+            }
+            StoreError::Unusable(_) | StoreError::Failed(_) => {
+                let incident = uuid::Uuid::now_v7().simple().to_string();
+                tracing::error!(incident, error = ?error, "a statement failed");
+                Self::Internal { incident }
+            }
+        }
+    }
+}

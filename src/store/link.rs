@@ -1,0 +1,100 @@
+//! A link to the database: opened for one Space, and good for that Space only.
+
+use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, Transaction, pool::PoolConnection};
+
+use super::{Pool, StoreError};
+use crate::domain::{
+    change::{Entity, EntityKind},
+    id::SpaceId,
+};
+
+/// One connection, or one transaction, for one Space. Dropped without [`commit`](Link::commit), it
+/// leaves nothing behind.
+pub struct Link {
+    pub(super) space: SpaceId,
+    held: Held,
+}
+
+enum Held {
+    SqliteRead(PoolConnection<Sqlite>),
+    SqliteWrite(Transaction<'static, Sqlite>),
+    PostgresRead(PoolConnection<Postgres>),
+    PostgresWrite(Transaction<'static, Postgres>),
+}
+
+/// What a statement is run on.
+pub(super) enum Wire<'link> {
+    Sqlite(&'link mut SqliteConnection),
+    Postgres(&'link mut PgConnection),
+}
+
+/// Runs one expression on whichever database the link has. The SQL must be in the dialect that both
+/// speak: `$1` placeholders, `returning`, `on conflict`.
+macro_rules! on {
+    ($link:expr, $wire:ident => $body:expr) => {
+        match $link.wire() {
+            $crate::store::link::Wire::Sqlite($wire) => $body,
+            $crate::store::link::Wire::Postgres($wire) => $body,
+        }
+    };
+}
+pub(super) use on;
+
+impl Link {
+    pub(super) async fn read(pool: &Pool, space: &SpaceId) -> Result<Self, StoreError> {
+        let held = match pool {
+            Pool::Sqlite { read, .. } => Held::SqliteRead(read.acquire().await?),
+            Pool::Postgres(pool) => Held::PostgresRead(pool.acquire().await?),
+        };
+        Ok(Self { space: space.clone(), held })
+    }
+
+    pub(super) async fn write(pool: &Pool, space: &SpaceId) -> Result<Self, StoreError> {
+        let held = match pool {
+            // A deferred transaction could not wait for the lock when it turns to writing.
+            Pool::Sqlite { write, .. } => {
+                Held::SqliteWrite(write.begin_with("begin immediate").await?)
+            }
+            Pool::Postgres(pool) => Held::PostgresWrite(pool.begin().await?),
+        };
+        Ok(Self { space: space.clone(), held })
+    }
+
+    /// Keeps what was written.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        match self.held {
+            Held::SqliteWrite(transaction) => transaction.commit().await?,
+            Held::PostgresWrite(transaction) => transaction.commit().await?,
+            Held::SqliteRead(_) | Held::PostgresRead(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Holds a row until the end of the transaction, so that what was read of it stays true. On
+    /// SQLite a writer has the whole file to itself already.
+    pub async fn lock(&mut self, entity: &Entity) -> Result<(), StoreError> {
+        let sql = match entity.kind {
+            EntityKind::Persona => {
+                "select 1 from persona where space_id = $1 and persona_id = $2 for update"
+            }
+            EntityKind::TestInput => {
+                "select 1 from test_input where space_id = $1 and test_input_id = $2 for update"
+            }
+        };
+        let space = self.space.clone();
+        if let Wire::Postgres(wire) = self.wire() {
+            let row = sqlx::query(sql).bind(space.as_str()).bind(entity.id.as_str());
+            row.execute(wire).await.map(drop)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wire(&mut self) -> Wire<'_> {
+        match &mut self.held {
+            Held::SqliteRead(connection) => Wire::Sqlite(connection),
+            Held::SqliteWrite(transaction) => Wire::Sqlite(transaction),
+            Held::PostgresRead(connection) => Wire::Postgres(connection),
+            Held::PostgresWrite(transaction) => Wire::Postgres(transaction),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Personas: the row that moves, and the versions that stay.
+
+use sqlx::FromRow;
+
+use super::{Author, Link, StoreError, link::on};
+use crate::domain::{
+    id::{ConversationId, PersonaId, TestInputId},
+    list::Page,
+    persona::{Persona, PersonaFields, PersonaSummary, Tier, excerpt},
+    timestamp::Timestamp,
+    version::Revision,
+};
+
+/// How much of a prompt a list shows.
+const EXCERPT_CHARS: i32 = 300;
+
+/// What stands of a thing now: its revision, what it says, and whether it lies in the bin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head<F> {
+    /// The revision.
+    pub revision: Revision,
+    /// What the revision says.
+    pub fields: F,
+    /// Whether it lies in the bin.
+    pub binned: bool,
+}
+
+#[derive(FromRow)]
+pub(super) struct FieldsRow {
+    name: String,
+    system_prompt: String,
+    appearance: String,
+    notes: String,
+    model: String,
+    tools: String,
+    tier: String,
+    roleplay_data: Option<String>,
+}
+
+impl FieldsRow {
+    pub(super) fn into_fields(self) -> PersonaFields {
+        PersonaFields {
+            name: self.name,
+            system_prompt: self.system_prompt,
+            appearance: self.appearance,
+            notes: self.notes,
+            model: self.model,
+            tools: serde_json::from_str(&self.tools).unwrap_or_default(),
+            tier: Tier::from_word(&self.tier).unwrap_or_default(),
+            roleplay_data: self.roleplay_data.and_then(|data| serde_json::from_str(&data).ok()),
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct PersonaRow {
+    persona_id: String,
+    revision: i64,
+    agent_conversation_id: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+    deleted_at: Option<i64>,
+    #[sqlx(flatten)]
+    fields: FieldsRow,
+}
+
+#[derive(FromRow)]
+struct SummaryRow {
+    persona_id: String,
+    name: String,
+    excerpt: String,
+    model: String,
+    revision: i64,
+    test_inputs: i64,
+    updated_at: i64,
+}
+
+/// Where a page of the list begins: after this moment and this row.
+fn parse_cursor(cursor: &str) -> Option<(i64, PersonaId)> {
+    let (at, id) = cursor.split_once('_')?;
+    Some((at.parse().ok()?, PersonaId::new(id)))
+}
+
+impl Link {
+    /// Personas outside the bin, the last changed first. `search` is looked for in their names.
+    pub async fn personas(
+        &mut self,
+        search: &str,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<PersonaSummary>, StoreError> {
+        const SQL: &str = "select p.persona_id, v.name, substr(v.system_prompt, 1, $6) as excerpt,
+                v.model, p.revision, p.updated_at,
+                (select count(*) from test_input t where t.space_id = p.space_id
+                    and t.persona_id = p.persona_id and t.deleted_at is null) as test_inputs
+            from persona p join persona_version v on v.space_id = p.space_id
+                and v.persona_id = p.persona_id and v.revision = p.revision
+            where p.space_id = $1 and p.deleted_at is null
+                and (p.updated_at < $2 or (p.updated_at = $2 and p.persona_id > $3))
+                and p.name_folded like $4 escape '\\'
+            order by p.updated_at desc, p.persona_id limit $5";
+        let (at, id) = after.and_then(parse_cursor).unwrap_or((i64::MAX, PersonaId::default()));
+        let space = self.space.clone();
+        let wanted = i64::from(limit) + 1;
+        let mut rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(at).bind(id.as_str()).bind(like(search)).bind(wanted)
+            .bind(EXCERPT_CHARS).fetch_all(wire).await?);
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next = rows
+            .last()
+            .filter(|_| more)
+            .map(|row| format!("{}_{}", row.updated_at, row.persona_id));
+        let items = rows
+            .into_iter()
+            .map(|row| PersonaSummary {
+                id: PersonaId::new(row.persona_id),
+                name: row.name,
+                excerpt: excerpt(&row.excerpt),
+                model: row.model,
+                revision: row.revision,
+                test_inputs: row.test_inputs,
+                updated_at: Timestamp(row.updated_at),
+            })
+            .collect();
+        Ok(Page { items, next })
+    }
+
+    /// How many personas there are outside the bin.
+    pub async fn count_personas(&mut self) -> Result<i64, StoreError> {
+        const SQL: &str = "select count(*) from persona where space_id = $1 and deleted_at is null";
+        let space = self.space.clone();
+        Ok(on!(self, wire => sqlx::query_scalar(SQL).bind(space.as_str()).fetch_one(wire).await?))
+    }
+
+    async fn persona_row(&mut self, id: &PersonaId) -> Result<PersonaRow, StoreError> {
+        const SQL: &str = "select p.persona_id, p.revision, p.agent_conversation_id, p.created_at,
+                p.updated_at, p.deleted_at, v.name, v.system_prompt, v.appearance, v.notes, v.model,
+                v.tools, v.tier, v.roleplay_data
+            from persona p join persona_version v on v.space_id = p.space_id
+                and v.persona_id = p.persona_id and v.revision = p.revision
+            where p.space_id = $1 and p.persona_id = $2";
+        let space = self.space.clone();
+        let row = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        row.ok_or(StoreError::NotFound("persona"))
+    }
+
+    /// A persona outside the bin.
+    pub async fn persona(&mut self, id: &PersonaId) -> Result<Persona, StoreError> {
+        let row = self.persona_row(id).await?;
+        if row.deleted_at.is_some() {
+            return Err(StoreError::NotFound("persona"));
+        }
+        let test_input_ids = self.test_input_ids(id).await?;
+        Ok(persona(row, test_input_ids))
+    }
+
+    /// What stands of a persona, in the bin or not.
+    pub async fn persona_head(
+        &mut self,
+        id: &PersonaId,
+    ) -> Result<Head<PersonaFields>, StoreError> {
+        let row = self.persona_row(id).await?;
+        Ok(Head {
+            revision: row.revision,
+            binned: row.deleted_at.is_some(),
+            fields: row.fields.into_fields(),
+        })
+    }
+
+    pub(super) async fn persona_fields_at(
+        &mut self,
+        id: &PersonaId,
+        revision: Revision,
+    ) -> Result<FieldsRow, StoreError> {
+        const SQL: &str = "select name, system_prompt, appearance, notes, model, tools, tier,
+                roleplay_data
+            from persona_version where space_id = $1 and persona_id = $2 and revision = $3";
+        let space = self.space.clone();
+        let row = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(revision).fetch_optional(wire).await?);
+        row.ok_or(StoreError::NotFound("version"))
+    }
+
+    /// What a persona said at a version, in the bin or not.
+    pub async fn persona_at(
+        &mut self,
+        id: &PersonaId,
+        revision: Revision,
+    ) -> Result<PersonaFields, StoreError> {
+        Ok(self.persona_fields_at(id, revision).await?.into_fields())
+    }
+
+    /// Makes a persona with its first version.
+    pub async fn insert_persona(
+        &mut self,
+        id: &PersonaId,
+        fields: &PersonaFields,
+        author: Author<'_>,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "insert into persona
+            (space_id, persona_id, revision, name_folded, created_at, updated_at)
+            values ($1, $2, 1, $3, $4, $4) on conflict do nothing";
+        let space = self.space.clone();
+        let made = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(fold(&fields.name)).bind(author.at.0)
+            .execute(wire).await?.rows_affected());
+        if made == 0 {
+            return Err(StoreError::Taken("persona"));
+        }
+        self.insert_version(id, 1, fields, author).await
+    }
+
+    /// Writes the version after `from`. `false` when the persona is no longer at `from`.
+    pub async fn advance_persona(
+        &mut self,
+        id: &PersonaId,
+        from: Revision,
+        fields: &PersonaFields,
+        author: Author<'_>,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "update persona set revision = revision + 1, name_folded = $4,
+                updated_at = $5
+            where space_id = $1 and persona_id = $2 and revision = $3 and deleted_at is null";
+        let space = self.space.clone();
+        let moved = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(from).bind(fold(&fields.name))
+            .bind(author.at.0).execute(wire).await?.rows_affected());
+        if moved == 0 {
+            return Ok(false);
+        }
+        self.insert_version(id, from + 1, fields, author).await?;
+        Ok(true)
+    }
+
+    async fn insert_version(
+        &mut self,
+        id: &PersonaId,
+        revision: Revision,
+        fields: &PersonaFields,
+        author: Author<'_>,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "insert into persona_version
+            (space_id, persona_id, revision, name, system_prompt, appearance, notes, model, tools,
+                tier, roleplay_data, change_id, author_kind, author_user_id, author_persona_id,
+                reason, created_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+        let space = self.space.clone();
+        let tools = serde_json::json!(fields.tools).to_string();
+        let roleplay =
+            fields.roleplay_data.as_ref().map(|data| serde_json::json!(data).to_string());
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(revision)
+            .bind(&fields.name).bind(&fields.system_prompt).bind(&fields.appearance)
+            .bind(&fields.notes).bind(&fields.model).bind(tools).bind(fields.tier.word())
+            .bind(roleplay).bind(author.change.as_str()).bind(author.actor.kind().word())
+            .bind(author.actor.user().map(|user| user.as_str()))
+            .bind(author.actor.persona().map(|persona| persona.as_str()))
+            .bind(author.reason).bind(author.at.0)
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+}
+
+fn persona(row: PersonaRow, test_input_ids: Vec<TestInputId>) -> Persona {
+    Persona {
+        id: PersonaId::new(row.persona_id),
+        revision: row.revision,
+        fields: row.fields.into_fields(),
+        test_input_ids,
+        agent_chat_session_id: row.agent_conversation_id.map(ConversationId::new),
+        created_at: Timestamp(row.created_at),
+        updated_at: Timestamp(row.updated_at),
+    }
+}
+
+/// Small letters in every script, which the databases' own `lower` does not do alike.
+fn fold(name: &str) -> String {
+    name.to_lowercase()
+}
+
+/// The pattern that finds a text anywhere, with its own wildcards taken by the letter.
+fn like(search: &str) -> String {
+    let plain = fold(search.trim()).replace('\0', "");
+    let escaped = plain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{escaped}%")
+}

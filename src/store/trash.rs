@@ -1,0 +1,124 @@
+//! The bin: what was deleted, and can come back until the bin is emptied.
+
+use sqlx::FromRow;
+
+use super::{Link, StoreError, link::on};
+use crate::domain::{
+    audit::Binned,
+    change::{Entity, EntityKind},
+    list::Page,
+    timestamp::Timestamp,
+};
+
+#[derive(FromRow)]
+struct Row {
+    kind: String,
+    id: String,
+    title: String,
+    parent: Option<String>,
+    deleted_at: i64,
+}
+
+/// Sets or clears the mark that something lies in the bin.
+const PERSONA_MARK: &str = "update persona set deleted_at = $3
+    where space_id = $1 and persona_id = $2 and (deleted_at is null) = ($4 = 1)";
+const TEST_INPUT_MARK: &str = "update test_input set deleted_at = $3
+    where space_id = $1 and test_input_id = $2 and (deleted_at is null) = ($4 = 1)";
+const PERSONA_PURGE: &str =
+    "delete from persona where space_id = $1 and persona_id = $2 and deleted_at is not null";
+const TEST_INPUT_PURGE: &str =
+    "delete from test_input where space_id = $1 and test_input_id = $2 and deleted_at is not null";
+
+impl Link {
+    /// What lies in the bin, the last deleted first. Test inputs of a persona in the bin go with it.
+    pub async fn bin(
+        &mut self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<Binned>, StoreError> {
+        const SQL: &str = "select kind, id, title, parent, deleted_at from (
+                select 'persona' as kind, p.persona_id as id, v.name as title,
+                    cast(null as text) as parent, p.deleted_at as deleted_at
+                from persona p join persona_version v on v.space_id = p.space_id
+                    and v.persona_id = p.persona_id and v.revision = p.revision
+                where p.space_id = $1 and p.deleted_at is not null
+                union all
+                select 'test_input', t.test_input_id, substr(v.content, 1, 120), pv.name, t.deleted_at
+                from test_input t join test_input_version v on v.space_id = t.space_id
+                    and v.test_input_id = t.test_input_id and v.revision = t.revision
+                join persona p on p.space_id = t.space_id and p.persona_id = t.persona_id
+                join persona_version pv on pv.space_id = p.space_id
+                    and pv.persona_id = p.persona_id and pv.revision = p.revision
+                where t.space_id = $1 and t.deleted_at is not null and p.deleted_at is null
+            ) as binned
+            where deleted_at < $2 or (deleted_at = $2 and id > $3)
+            order by deleted_at desc, id limit $4";
+        let (at, id) = after
+            .and_then(|cursor| cursor.split_once('_'))
+            .and_then(|(at, id)| Some((at.parse().ok()?, id.replace('\0', ""))))
+            .unwrap_or((i64::MAX, String::new()));
+        let space = self.space.clone();
+        let wanted = i64::from(limit) + 1;
+        let mut rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(at).bind(id).bind(wanted).fetch_all(wire).await?);
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next = rows.last().filter(|_| more).map(|row| format!("{}_{}", row.deleted_at, row.id));
+        let items = rows
+            .into_iter()
+            .filter_map(|row| {
+                Some(Binned {
+                    entity_type: EntityKind::from_word(&row.kind)?,
+                    entity_id: row.id,
+                    title: row.title,
+                    of: row.parent,
+                    deleted_at: Timestamp(row.deleted_at),
+                })
+            })
+            .collect();
+        Ok(Page { items, next })
+    }
+
+    /// Moves something into the bin (`at` says when) or out of it. `false` when it was there already.
+    pub async fn mark_binned(
+        &mut self,
+        entity: &Entity,
+        at: Option<Timestamp>,
+    ) -> Result<bool, StoreError> {
+        let sql = match entity.kind {
+            EntityKind::Persona => PERSONA_MARK,
+            EntityKind::TestInput => TEST_INPUT_MARK,
+        };
+        let space = self.space.clone();
+        let (stamp, wanted) = (at.map(|at| at.0), i64::from(at.is_some()));
+        let changed = on!(self, wire => sqlx::query(sql)
+            .bind(space.as_str()).bind(entity.id.as_str()).bind(stamp).bind(wanted)
+            .execute(wire).await?.rows_affected());
+        Ok(changed > 0)
+    }
+
+    /// Removes something from the bin for good, with its versions and what was proposed about it.
+    pub async fn purge(&mut self, entity: &Entity) -> Result<bool, StoreError> {
+        const CHANGES: &str = "delete from pending_changes
+            where space_id = $1 and entity_type = $2 and entity_id = $3";
+        const CHANGES_OF_TEST_INPUTS: &str = "delete from pending_changes
+            where space_id = $1 and entity_type = 'test_input' and entity_id in (
+                select test_input_id from test_input where space_id = $1 and persona_id = $2)";
+        let space = self.space.clone();
+        let sql = match entity.kind {
+            EntityKind::Persona => {
+                on!(self, wire => sqlx::query(CHANGES_OF_TEST_INPUTS)
+                    .bind(space.as_str()).bind(entity.id.as_str())
+                    .execute(wire).await.map(drop)?);
+                PERSONA_PURGE
+            }
+            EntityKind::TestInput => TEST_INPUT_PURGE,
+        };
+        let gone = on!(self, wire => sqlx::query(sql)
+            .bind(space.as_str()).bind(entity.id.as_str()).execute(wire).await?.rows_affected());
+        on!(self, wire => sqlx::query(CHANGES)
+            .bind(space.as_str()).bind(entity.kind.word()).bind(entity.id.as_str())
+            .execute(wire).await.map(drop)?);
+        Ok(gone > 0)
+    }
+}

@@ -1,0 +1,111 @@
+//! Nothing of one Space can be read or written from another, through any route that takes an id.
+
+use axum::http::Method;
+use greenroom::domain::change::{Change, Op};
+use serde_json::{Value, json};
+
+use crate::support::{House, on_both, request};
+
+on_both!(no_route_reaches_into_another_space);
+
+/// A good value for every parameter that a path can have, pointing at the neighbour's things.
+fn filled(path: &str, label: &str, change: &str) -> String {
+    let owner_of_id = if path.starts_with("/api/changes") { change } else { "secret" };
+    path.replace("{id}", owner_of_id)
+        .replace("{testInputId}", "secret-test")
+        .replace("{revision}", "1")
+        .replace("{label}", label)
+        .replace("{entityType}", "persona")
+}
+
+/// A body that every write would take, if only the row were ours.
+fn body(path: &str) -> Value {
+    match path.rsplit('/').next() {
+        Some("{label}") => json!({"revision": 1}),
+        Some("test-inputs" | "{testInputId}") => json!({"content": "taken over"}),
+        Some("{id}") => json!({"name": "taken over"}),
+        _ => json!({}),
+    }
+}
+
+async fn no_route_reaches_into_another_space(house: House) {
+    let neighbour = house.neighbour().await;
+    let id = neighbour.persona("secret", "a secret").await;
+    let test = greenroom::domain::id::TestInputId::new("secret-test");
+    let create = Change::new(&test, Op::Create).set("content", "x").set("personaId", id.as_str());
+    let change = neighbour.submit(create).await.unwrap().change_id.unwrap();
+    let label = Change::new(&id, Op::Label).set("label", "production").set("revision", 1);
+    neighbour.submit(label).await.unwrap();
+    let before = neighbour.read().await.audit(None, 200).await.unwrap();
+
+    let document = house.get("/api/openapi.json").await.good();
+    let mut tried = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        if !path.contains('{') {
+            continue;
+        }
+        for method in methods.as_object().unwrap().keys() {
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let address = format!("{}?from=1&to=1", filled(path, "production", change.as_str()));
+            let bytes = body(path).to_string().into_bytes();
+            let answer = house.send(request(method.clone(), &address, Some(bytes))).await;
+            assert_eq!(answer.status, 404, "{method} {path}: {}", answer.text);
+            assert!(!answer.text.contains("a secret"), "{method} {path}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 15, "only {tried} routes take an id");
+
+    let pages = ["/personas/secret".to_owned(), format!("/conflicts/{change}")];
+    for page in pages {
+        let answer = house.get(&page).await;
+        assert_eq!(answer.status, 404, "{page}");
+        assert!(!answer.text.contains("a secret"), "{page}");
+    }
+    let functions: [(&str, &[(&str, &str)]); 16] = [
+        ("open_persona", &[("id", "secret")]),
+        ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
+        ("duplicate_persona", &[("id", "secret")]),
+        ("delete_persona", &[("id", "secret")]),
+        ("list_versions", &[("id", "secret")]),
+        ("compare_versions", &[("id", "secret"), ("from", "1"), ("to", "1")]),
+        ("restore_version", &[("id", "secret"), ("revision", "1")]),
+        ("set_label", &[("id", "secret"), ("label", "production"), ("revision", "1")]),
+        ("undo_change", &[("id", change.as_str())]),
+        ("add_test_input", &[("persona", "secret"), ("content", "x")]),
+        ("save_test_input", &[("id", "secret-test"), ("revision", "1"), ("content", "x")]),
+        ("move_test_input", &[("id", "secret-test"), ("way", "up")]),
+        ("delete_test_input", &[("id", "secret-test")]),
+        ("restore_from_bin", &[("kind", "persona"), ("id", "secret")]),
+        ("purge_from_bin", &[("kind", "persona"), ("id", "secret")]),
+        ("open_conflict", &[("id", change.as_str())]),
+    ];
+    for (function, fields) in functions {
+        let answer = house.function(function, fields).await;
+        assert_eq!(answer.status, 404, "{function}: {}", answer.text);
+    }
+    // Lists give nothing away, however they are asked.
+    assert_eq!(
+        house.function("list_test_inputs", &[("persona", "secret")]).await.good(),
+        json!([])
+    );
+    let found = house.get("/api/storage/personas?search=secret").await.good();
+    assert_eq!(found["items"], json!([]));
+
+    assert_eq!(neighbour.read().await.audit(None, 200).await.unwrap(), before);
+    assert_eq!(neighbour.read().await.persona(&id).await.unwrap().fields.name, "secret");
+    let known: Vec<&str> = functions.iter().map(|(name, _)| *name).collect();
+    let free = [
+        "list_personas",
+        "create_persona",
+        "preview_markdown",
+        "list_test_inputs",
+        "list_bin",
+        "empty_bin",
+        "set_theme",
+    ];
+    for path in crate::support::server_functions() {
+        let name = path.trim_start_matches("/fn/");
+        assert!(known.contains(&name) || free.contains(&name), "{name} has no rule here");
+    }
+}

@@ -1,0 +1,249 @@
+//! A house to test in: a store on a real database, and the router in front of it.
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, Method, Request, StatusCode, header},
+};
+use greenroom::{
+    app::shell::SiteFiles,
+    changes::{Gate, Scope},
+    config::site_options,
+    domain::{
+        actor::Actor,
+        change::{Change, Op, Outcome},
+        error::ApiError,
+        id::PersonaId,
+    },
+    server::{Hosts, router},
+    state::AppState,
+    store::{Link, Store},
+};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+pub const ADDRESS: &str = "127.0.0.1:3000";
+
+/// Which database a test runs on.
+#[derive(Clone, Copy)]
+pub enum On {
+    Sqlite,
+    Postgres,
+}
+
+/// A store with the samples in it, and the router in front of it.
+pub struct House {
+    pub state: AppState,
+    router: Router,
+    /// Held so that the file lives as long as the house.
+    _folder: Option<TempDir>,
+}
+
+/// A fresh, empty store.
+pub async fn store(on: On) -> (Store, Option<TempDir>) {
+    match on {
+        On::Sqlite => {
+            let folder = tempfile::tempdir().unwrap();
+            (Store::open_sqlite(&folder.path().join("greenroom.db")).await.unwrap(), Some(folder))
+        }
+        On::Postgres => {
+            let store = Store::open_postgres(&postgres_database().await).unwrap();
+            store.migrate().await.unwrap();
+            (store, None)
+        }
+    }
+}
+
+/// The address of a new database on the test server.
+pub async fn postgres_database() -> String {
+    let server = std::env::var("GREENROOM_TEST_POSTGRES")
+        .expect("PostgreSQL is needed: run `scripts/with-services cargo nextest run`");
+    let name = format!("t{}", uuid::Uuid::now_v7().simple());
+    let mut connection = PgConnection::connect(&server).await.unwrap();
+    let statement = sqlx::AssertSqlSafe(format!("create database {name}"));
+    sqlx::query(statement).execute(&mut connection).await.unwrap();
+    server.replace("/postgres?", &format!("/{name}?"))
+}
+
+impl House {
+    pub async fn new() -> Self {
+        Self::on(On::Sqlite).await
+    }
+
+    pub async fn on(on: On) -> Self {
+        let (store, folder) = store(on).await;
+        let house = Self::around(store, folder);
+        Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
+        house
+    }
+
+    /// A house around a store that may not even work.
+    pub fn around(store: Store, folder: Option<TempDir>) -> Self {
+        let files = SiteFiles { style: "/pkg/greenroom.css".into(), program: None };
+        let site = site_options("Leptos.toml".as_ref()).unwrap();
+        let state = AppState::new(store, site, files);
+        Self { router: routed(&state), state, _folder: folder }
+    }
+
+    /// The same store, seen from another Space with its own owner.
+    pub async fn neighbour(&self) -> House {
+        let mut state = self.state.clone();
+        state.scope = Scope { space: "next-door".into(), user: "neighbour".into() };
+        Gate::found_space(&state.store, &state.scope, "Next door").await.unwrap();
+        Self { router: routed(&state), state, _folder: None }
+    }
+
+    /// The gate, as the owner stands before it.
+    pub fn gate(&self) -> Gate {
+        self.state.desk().gate
+    }
+
+    /// The gate, as somebody else stands before it.
+    pub fn gate_for(&self, actor: Actor) -> Gate {
+        Gate::new(self.state.store.clone(), self.state.scope.space.clone(), actor)
+    }
+
+    pub async fn read(&self) -> Link {
+        self.state.store.read(&self.state.scope.space).await.unwrap()
+    }
+
+    pub async fn submit(&self, change: Change) -> Result<Outcome, ApiError> {
+        self.gate().submit(change).await
+    }
+
+    /// A persona with this prompt.
+    pub async fn persona(&self, id: &str, prompt: &str) -> PersonaId {
+        let id = PersonaId::new(id);
+        let change =
+            Change::new(&id, Op::Create).set("name", id.as_str()).set("systemPrompt", prompt);
+        self.submit(change).await.unwrap();
+        id
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(request(Method::GET, path, None)).await
+    }
+
+    pub async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
+        self.send(request(method, path, Some(body.to_string().into_bytes()))).await
+    }
+
+    /// A server function as our own page calls it.
+    pub async fn function(&self, name: &str, fields: &[(&str, &str)]) -> Answer {
+        self.send(form_request(&format!("/fn/{name}"), "/", fields, "application/json")).await
+    }
+
+    /// A form as a browser without JavaScript sends it.
+    pub async fn form(&self, path: &str, from: &str, fields: &[(&str, &str)]) -> Answer {
+        self.send(form_request(path, from, fields, "text/html")).await
+    }
+}
+
+/// The addresses of all server functions.
+pub fn server_functions() -> Vec<&'static str> {
+    leptos::server_fn::axum::server_fn_paths().map(|(path, _)| path).collect()
+}
+
+fn form_request(path: &str, from: &str, fields: &[(&str, &str)], accept: &str) -> Request<Body> {
+    let body: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::HOST, ADDRESS)
+        .header(header::ACCEPT, accept)
+        .header(header::REFERER, format!("http://{ADDRESS}{from}"))
+        .header("sec-fetch-site", "same-origin")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(body.join("&")))
+        .unwrap()
+}
+
+fn routed(state: &AppState) -> Router {
+    router(state.clone(), Hosts::new(ADDRESS.parse().unwrap(), &[]))
+}
+
+fn escaped(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// A request as a program on this machine sends it.
+pub fn request(method: Method, path: &str, body: Option<Vec<u8>>) -> Request<Body> {
+    let builder = Request::builder().method(method).uri(path).header(header::HOST, ADDRESS);
+    match body {
+        Some(body) => {
+            builder.header(header::CONTENT_TYPE, "application/json").body(Body::from(body)).unwrap()
+        }
+        None => builder.body(Body::empty()).unwrap(),
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
+    }
+
+    /// The status, and the code and field of the error: what a program decides by.
+    pub fn error(&self) -> (u16, Value, Value) {
+        let error = &self.json()["error"];
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.ends_with(['.', '”']), "not a sentence: {message:?}");
+        (self.status.as_u16(), error["code"].clone(), error["field"].clone())
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The JSON of a good answer.
+    pub fn good(&self) -> Value {
+        assert!(self.status.is_success(), "{} {}", self.status, self.text);
+        self.json()
+    }
+}
+
+/// An error as [`Answer::error`] tells it.
+pub fn error(status: u16, code: &str, field: &str) -> (u16, Value, Value) {
+    (status, json!(code), if field.is_empty() { Value::Null } else { json!(field) })
+}
+
+/// One story, told on both databases.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::support::House::on($crate::support::On::Sqlite).await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::support::House::on($crate::support::On::Postgres).await).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both;
