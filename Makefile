@@ -15,7 +15,7 @@ export GREENROOM_SITE := $(CURDIR)/$(BROWSER)
 .PHONY: help run build test bench fmt check-tools wasm
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 run: build ## build what is missing and serve http://127.0.0.1:3000
 	@exec ./$(BINARY) serve

@@ -45,7 +45,8 @@ export default defineConfig({
     { name: "phone-plain", use: { ...phone, javaScriptEnabled: false }, ...plain },
   ],
   webServer: {
-    command: `../target/release/greenroom serve --addr 127.0.0.1:${port} --data ${data}`,
+    command: `${process.env.GREENROOM_E2E_BINARY ?? "target/release/greenroom"} serve --addr 127.0.0.1:${port} --data ${data}`,
+    cwd: "..",
     url: `http://127.0.0.1:${port}/readyz`,
     reuseExistingServer: false,
     stdout: "ignore",

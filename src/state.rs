@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{FromRef, FromRequestParts},
-    http::{Method, StatusCode, header, request::Parts},
+    http::{Method, header, request::Parts},
 };
 use leptos::config::LeptosOptions;
 
@@ -82,19 +82,6 @@ fn is_plain_form() -> bool {
         let accept = parts.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
         posted && accept.is_some_and(|accept| accept.contains("text/html"))
     })
-}
-
-/// A result on its way out of a server function: an error gets its status, unless a plain form waits
-/// to be sent back to its page.
-pub fn answer<T>(result: Result<T, ApiError>) -> Result<T, ApiError> {
-    if let Err(error) = &result
-        && !is_plain_form()
-        && let Some(response) = leptos::context::use_context::<leptos_axum::ResponseOptions>()
-        && let Ok(status) = StatusCode::from_u16(error.status())
-    {
-        response.set_status(status);
-    }
-    result
 }
 
 /// What a person wrote in a plain form must not be lost in a redirect: when it conflicts, it is kept

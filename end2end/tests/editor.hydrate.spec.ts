@@ -5,11 +5,13 @@ const state = ".editor-head .save-state";
 
 test("what is typed is saved by itself, and nothing reloads", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "one" });
-  await open(page, "/");
+  await open(page, "/?q=skeptic");
   await page.evaluate(() => Object.assign(window, { same: true }));
   await page.getByRole("link", { name: /Skeptic/ }).first().click();
   await expect(page.getByLabel("Name")).toHaveValue("Skeptic");
-  await page.getByRole("link", { name: "Greenroom" }).click().catch(() => page.goBack());
+  await page.getByRole("link", { name: "Greenroom" }).click();
+  await expect(page.getByRole("heading", { name: "Personas" })).toBeVisible();
+  expect(await page.evaluate(() => (window as any).same)).toBe(true);
   await open(page, `/personas/${id}`);
   await page.evaluate(() => Object.assign(window, { same: true }));
   await page.locator("#system-prompt").fill("one two");

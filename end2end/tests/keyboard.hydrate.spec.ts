@@ -55,14 +55,29 @@ test("every control is reached by Tab and shows where one is", async ({ page }) 
       const element = document.activeElement as HTMLElement | null;
       if (!element || !element.closest("main")) return null;
       const style = getComputedStyle(element);
-      return { path: element.outerHTML.slice(0, 120), ring: style.outlineStyle !== "none" };
+      return { path: element.outerHTML.slice(0, 300), ring: style.outlineStyle !== "none" };
     });
     if (here) {
       expect(here.ring, here.path).toBe(true);
       reached.add(here.path);
     }
   }
-  for (const label of ["id=\"name\"", "id=\"system-prompt\"", "id=\"new-test\"", "value=\"up\""]) {
-    expect([...reached].some((path) => path.includes(label)) || label === "value=\"up\"", label).toBe(true);
-  }
+  const wanted = ['id="name"', 'id="system-prompt"', 'id="new-test"', 'value="down"', "<summary"];
+  const missed = wanted.filter((part) => ![...reached].some((path) => path.includes(part)));
+  expect(missed).toEqual([]);
+});
+
+test("Escape closes what is open, the topmost first", async ({ page }) => {
+  await open(page, "/personas/optimist?versions=1");
+  const drawer = page.getByRole("complementary", { name: "Versions" });
+  await drawer.getByText("Label…").first().click();
+  await expect(drawer.getByLabel("Label for version 1")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(drawer.getByLabel("Label for version 1")).toBeHidden();
+  await expect(drawer).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.press("Escape");
+  await expect(drawer).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(drawer).toHaveCount(0);
 });

@@ -16,6 +16,9 @@ use axum::{
 
 use crate::domain::error::{ApiError, ErrorBody};
 
+/// Where server functions are.
+const FUNCTIONS: &str = "/fn/";
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =
@@ -49,15 +52,18 @@ pub async fn unknown_address() -> ApiError {
     ApiError::not_found("address")
 }
 
-/// Gives a sentence to errors that were made below us: a wrong method, a body over the limit.
+/// Gives a sentence to errors that were made below us (a wrong method, a body over the limit), and
+/// their status to the errors of server functions, which all leave as 500.
 pub async fn put_into_words(request: Request, next: Next) -> Response {
     let method = request.method().to_string();
+    let is_function = request.uri().path().starts_with(FUNCTIONS);
     let response = next.run(request).await;
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_ours = kind
         .and_then(|kind| kind.to_str().ok())
         .is_some_and(|kind| kind.starts_with("application/json") || kind.starts_with("text/html"));
     let words = match response.status() {
+        StatusCode::INTERNAL_SERVER_ERROR if is_function => return with_its_status(response).await,
         _ if is_ours => return response,
         StatusCode::METHOD_NOT_ALLOWED => ApiError::WrongMethod { method },
         StatusCode::PAYLOAD_TOO_LARGE => super::extract::too_large(),
@@ -68,5 +74,19 @@ pub async fn put_into_words(request: Request, next: Next) -> Response {
     if let Some(allow) = parts.headers.get(header::ALLOW) {
         told.headers_mut().insert(header::ALLOW, allow.clone());
     }
-    told.map(Body::new)
+    told
+}
+
+/// The failed answer of a server function under the status of its error.
+async fn with_its_status(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, super::extract::MAX_BODY_BYTES).await else {
+        return ApiError::Internal { incident: "answer".into() }.into_response();
+    };
+    if let Ok(error) = serde_json::from_slice::<ApiError>(&bytes)
+        && let Ok(status) = StatusCode::from_u16(error.status())
+    {
+        parts.status = status;
+    }
+    Response::from_parts(parts, Body::from(bytes))
 }

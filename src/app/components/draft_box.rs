@@ -40,44 +40,42 @@ impl Autosave {
     pub fn new<Sending>(
         draft: Draft,
         memory: String,
-        send: impl Fn(Revision, Texts) -> Sending + Send + Sync + Copy + 'static,
+        send: impl Fn(Revision, Texts) -> Sending + Clone + Send + Sync + 'static,
     ) -> Self
     where
         Sending: Future<Output = Kept> + 'static,
     {
-        let draft = RwSignal::new(draft);
-        let memory = StoredValue::new(memory);
-        let save = Callback::new(move |()| {
-            let sent = draft.try_update(|draft| Some((draft.revision, draft.send()?))).flatten();
-            let Some((revision, texts)) = sent else {
-                return;
-            };
-            let memory = memory.get_value();
+        // Counted, not owned by the page: the last save may begin when the page is already gone.
+        let shared = ArcRwSignal::new(draft);
+        let draft = RwSignal::from(shared.clone());
+        let stored_memory = StoredValue::new(memory.clone());
+        let save_now = move || {
+            let sent = shared.try_update(|draft| Some((draft.revision, draft.send()?))).flatten();
+            let Some((revision, texts)) = sent else { return };
+            let (shared, memory, send) = (shared.clone(), memory.clone(), send.clone());
             spawn_local(async move {
                 let kept = send(revision, texts).await;
-                // The page may be gone by now; what failed is remembered all the same.
-                let typed = draft.try_update(|draft| {
-                    match kept {
-                        Ok((revision, theirs)) => draft.kept(revision, theirs),
-                        Err(error) => draft.refused(error),
-                    }
-                    (draft.standing(), draft.typed.clone())
+                shared.update(|draft| match kept {
+                    Ok((revision, theirs)) => draft.kept(revision, theirs),
+                    Err(error) => draft.refused(error),
                 });
-                match typed {
-                    Some((Standing::Failed(_) | Standing::Conflict, typed)) => {
-                        let text = serde_json::to_string(&typed).unwrap_or_default();
-                        platform::keep_draft(&memory, &text);
-                    }
-                    Some((Standing::Saved, _)) => platform::forget_draft(&memory),
-                    _ => {}
-                }
+                remember(&memory, &shared.get_untracked());
             });
+        };
+        let save = Callback::new({
+            let save_now = save_now.clone();
+            move |()| save_now()
         });
-        let found = RwSignal::new(None);
-        let autosave = Self { draft, save, found, memory };
+        let autosave = Self { draft, save, found: RwSignal::new(None), memory: stored_memory };
         autosave.keep_time();
         autosave.look_back();
-        platform_guards(draft, save);
+        Effect::new(move |_| {
+            platform::warn_before_leaving(move || {
+                draft.try_with_untracked(|draft| draft.standing() != Standing::Saved) == Some(true)
+            });
+        });
+        // Going to another page of ours saves on the way.
+        on_cleanup(save_now);
         autosave
     }
 
@@ -144,14 +142,15 @@ impl Autosave {
     }
 }
 
-/// Leaving the page asks first; going to another page of ours saves on the way.
-fn platform_guards(draft: RwSignal<Draft>, save: Callback<()>) {
-    Effect::new(move |_| {
-        platform::warn_before_leaving(move || {
-            draft.try_with_untracked(|draft| draft.standing() != Standing::Saved).unwrap_or(false)
-        });
-    });
-    on_cleanup(move || save.run(()));
+/// Keeps what could not be saved in this browser, and forgets what was.
+fn remember(memory: &str, draft: &Draft) {
+    match draft.standing() {
+        Standing::Failed(_) | Standing::Conflict => {
+            platform::keep_draft(memory, &serde_json::to_string(&draft.typed).unwrap_or_default());
+        }
+        Standing::Saved => platform::forget_draft(memory),
+        Standing::Unsaved | Standing::Saving => {}
+    }
 }
 
 /// Says how saving stands; of a form that nobody touched yet, only if `always`.
@@ -247,7 +246,7 @@ pub fn DraftTrouble(
                             </label>
                             <label>
                                 "Theirs"
-                                <textarea readonly inner_html=written(&conflict.theirs)></textarea>
+                                <textarea readonly prop:value=conflict.theirs.clone() inner_html=written(&conflict.theirs)></textarea>
                             </label>
                         </div>
                         <p class="row">

@@ -71,6 +71,7 @@ pub fn Frame(
                 platform::focus("search");
                 true
             }
+            Shortcut::Close => platform::close_popovers(),
             Shortcut::Save => false,
         });
     });
@@ -125,9 +126,9 @@ pub fn Frame(
                     </div>
                 </div>
             </header>
-            <aside class="side" id="side"></aside>
+            <div class="side" id="side"></div>
             <main id="page" tabindex="-1">{children()}</main>
-            <aside class="rail" id="rail"></aside>
+            <div class="rail" id="rail"></div>
             <div class="bar" id="bar"></div>
         </div>
         <Palette dialog=palette opened/>

@@ -110,14 +110,18 @@ fn TestInputRow(
     rows: RwSignal<Vec<EditedTestInput>>,
 ) -> impl IntoView {
     let notices = use_notices();
+    let row_id = row.id.clone();
     let id = StoredValue::new(row.id.clone());
     let autosave = Autosave::new(
         Draft::new(row.revision, texts(row.fields.content.clone())),
         format!("draft:test-input:{}", row.id),
-        move |revision, mut texts| async move {
-            let content = texts.remove(CONTENT.name).unwrap_or_default();
-            let kept = save_test_input(id.get_value(), revision, content).await?;
-            Ok((kept.revision, self::texts(kept.fields.content)))
+        move |revision, mut texts| {
+            let id = row_id.clone();
+            async move {
+                let content = texts.remove(CONTENT.name).unwrap_or_default();
+                let kept = save_test_input(id, revision, content).await?;
+                Ok((kept.revision, self::texts(kept.fields.content)))
+            }
         },
     );
     let draft = autosave.draft;

@@ -17,7 +17,8 @@ pub fn ThemeSwitch() -> impl IntoView {
         platform::apply_theme(theme);
     };
     view! {
-        <ActionForm action attr:class="segments" attr:aria-label="Colours">
+        <ActionForm action>
+            <div class="segments" role="group" aria-label="Colours">
             {Theme::ALL.map(|theme| {
                 let label = match theme {
                     Theme::System => "Auto",
@@ -35,6 +36,7 @@ pub fn ThemeSwitch() -> impl IntoView {
                     </button>
                 }
             })}
+            </div>
         </ActionForm>
     }
 }

@@ -6,7 +6,7 @@
 use leptos::prelude::*;
 use leptos_router::{
     components::{A, Form},
-    hooks::use_query_map,
+    hooks::{use_navigate, use_query_map},
 };
 
 use super::{
@@ -17,8 +17,12 @@ use super::{
 };
 use crate::{
     app::{
+        platform,
         server_fns::versions::{RestoreVersion, SetLabel, compare_versions, list_versions},
-        state::versions::{Burst, bursts},
+        state::{
+            shortcut::Shortcut,
+            versions::{Burst, bursts},
+        },
     },
     domain::{
         actor::ActorKind,
@@ -57,6 +61,18 @@ pub fn VersionsDrawer(
         Some(Err(error)) => notices.tell(error.to_string()),
         None => {}
     });
+    let navigate = use_navigate();
+    Effect::new(move |_| {
+        platform::focus("versions-title");
+        let navigate = navigate.clone();
+        platform::on_shortcut(move |wish| {
+            let closes = wish == Shortcut::Close;
+            if closes {
+                navigate(&format!("/personas/{}", id.get_value()), Default::default());
+            }
+            closes
+        });
+    });
     let versions = Resource::new(
         move || (id.get_value(), number("before"), revision.get(), labelling.version().get()),
         |(id, before, _, _)| list_versions(id, before),
@@ -73,7 +89,7 @@ pub fn VersionsDrawer(
     view! {
         <aside class="drawer" aria-labelledby="versions-title">
             <header class="row apart">
-                <h2 id="versions-title">"Versions"</h2>
+                <h2 id="versions-title" tabindex="-1">"Versions"</h2>
                 <A href=home.clone() attr:class="icon" attr:aria-label="Close the versions">
                     <Glyph icon=Icon::Close/>
                 </A>

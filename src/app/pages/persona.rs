@@ -77,22 +77,26 @@ fn texts(fields: &PersonaFields) -> Texts {
 #[component]
 fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
     let EditorData { persona, test_inputs } = data;
+    let persona_id = persona.id.clone();
     let id = StoredValue::new(persona.id.clone());
     let autosave = Autosave::new(
         Draft::new(persona.revision, texts(&persona.fields)),
         format!("draft:persona:{}", persona.id),
-        move |revision, mut changed| async move {
-            let form = PersonaForm {
-                name: changed.remove(NAME.name),
-                system_prompt: changed.remove(SYSTEM_PROMPT.name),
-                appearance: changed.remove(APPEARANCE.name),
-                notes: changed.remove(NOTES.name),
-                model: changed.remove(MODEL.name),
-                tools: changed.remove(TOOL.name),
-                tier: changed.remove(TIER),
-            };
-            let kept = save_persona(id.get_value(), revision, form).await?;
-            Ok((kept.revision, texts(&kept.fields)))
+        move |revision, mut changed| {
+            let id = persona_id.clone();
+            async move {
+                let form = PersonaForm {
+                    name: changed.remove(NAME.name),
+                    system_prompt: changed.remove(SYSTEM_PROMPT.name),
+                    appearance: changed.remove(APPEARANCE.name),
+                    notes: changed.remove(NOTES.name),
+                    model: changed.remove(MODEL.name),
+                    tools: changed.remove(TOOL.name),
+                    tier: changed.remove(TIER),
+                };
+                let kept = save_persona(id, revision, form).await?;
+                Ok((kept.revision, texts(&kept.fields)))
+            }
         },
     );
     let draft = autosave.draft;
@@ -126,6 +130,7 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
             <input type="hidden" name="id" value=persona.id.to_string()/>
             <input type="hidden" name="revision" value=move || revision.get()/>
         </form>
+        <h1 class="sr">{name}</h1>
         <header class="editor-head">
             <Avatar name/>
             <div class="name-field">

@@ -75,8 +75,12 @@ pub fn on_shortcut(act: impl Fn(Shortcut) -> bool + 'static) {
             ["INPUT", "TEXTAREA", "SELECT"].contains(&element.tag_name().as_str())
         });
         let ctrl = event.ctrl_key() || event.meta_key();
+        // A dialog closes by itself, and what one listener used is not for the next.
+        let dialog = document().query_selector("dialog[open]").ok().flatten().is_some();
         if let Some(wish) = shortcut(&event.key(), ctrl, typing)
             && !event.alt_key()
+            && !event.default_prevented()
+            && !(wish == Shortcut::Close && dialog)
             && act(wish)
         {
             event.prevent_default();
@@ -111,6 +115,16 @@ pub fn close_dialog(dialog: NodeRef<Dialog>) {
     if let Some(dialog) = dialog.get_untracked() {
         dialog.close();
     }
+}
+
+/// Closes the small forms that stand open. Says whether there was one.
+pub fn close_popovers() -> bool {
+    let mut closed = false;
+    while let Ok(Some(open)) = document().query_selector("details.popover[open]") {
+        open.remove_attribute("open").unwrap_or_default();
+        closed = true;
+    }
+    closed
 }
 
 /// Puts the cursor into a field, with its text marked.

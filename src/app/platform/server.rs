@@ -103,6 +103,11 @@ pub fn open_dialog(_: NodeRef<Dialog>) {}
 /// There is no dialog to close.
 pub fn close_dialog(_: NodeRef<Dialog>) {}
 
+/// There is nothing open.
+pub fn close_popovers() -> bool {
+    false
+}
+
 /// There is nothing to focus.
 pub fn focus(_: &str) {}
 

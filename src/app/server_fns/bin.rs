@@ -15,14 +15,11 @@ pub async fn list_bin(
     /// Where to go on.
     after: Option<String>,
 ) -> Result<Page<Binned>, ApiError> {
-    use crate::{
-        domain::list::PAGE_SIZE,
-        state::{answer, desk},
-    };
+    use crate::{domain::list::PAGE_SIZE, state::desk};
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    answer(link.bin(after.as_deref(), PAGE_SIZE).await.map_err(ApiError::from))
+    Ok(link.bin(after.as_deref(), PAGE_SIZE).await?)
 }
 
 /// Takes something out of the bin.
@@ -35,12 +32,12 @@ pub async fn restore_from_bin(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::change::{Change, Entity, Op},
-        state::{answer, desk},
+        state::desk,
     };
 
     let desk = desk()?;
     let change = Change::new(Entity::new(kind, &id), Op::Restore);
-    answer(desk.gate.submit(change).await)
+    desk.gate.submit(change).await
 }
 
 /// Removes something from the bin for good.
@@ -53,19 +50,19 @@ pub async fn purge_from_bin(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::change::{Change, Entity, Op},
-        state::{answer, desk},
+        state::desk,
     };
 
     let desk = desk()?;
     let change = Change::new(Entity::new(kind, &id), Op::Purge);
-    answer(desk.gate.submit(change).await)
+    desk.gate.submit(change).await
 }
 
 /// Removes all that lies in the bin for good.
 #[server(prefix = "/fn", endpoint = "empty_bin")]
 pub async fn empty_bin() -> Result<usize, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    answer(desk.gate.empty_bin().await)
+    desk.gate.empty_bin().await
 }

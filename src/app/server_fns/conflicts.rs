@@ -26,18 +26,15 @@ pub async fn open_conflict(
     /// The change.
     id: ChangeId,
 ) -> Result<KeptConflict, ApiError> {
-    use crate::{
-        domain::change::EntityKind,
-        state::{answer, desk},
-    };
+    use crate::{domain::change::EntityKind, state::desk};
 
     let desk = desk()?;
-    let (entity, texts) = answer(desk.gate.open_conflict(&id).await)?;
+    let (entity, texts) = desk.gate.open_conflict(&id).await?;
     let persona = match entity.kind {
         EntityKind::Persona => PersonaId::new(entity.id.as_str()),
         EntityKind::TestInput => {
             let mut link = desk.read().await?;
-            answer(link.test_input_owner(&entity.id.as_str().into()).await.map_err(ApiError::from))?
+            link.test_input_owner(&entity.id.as_str().into()).await?
         }
     };
     Ok(KeptConflict { entity, persona, texts })

@@ -39,18 +39,12 @@ pub async fn list_personas(
     /// Where to go on.
     after: Option<String>,
 ) -> Result<PersonaList, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::{domain::list::PAGE_SIZE, state::desk};
 
     let desk = desk()?;
-    answer(
-        async {
-            let mut link = desk.read().await?;
-            let page =
-                link.personas(&search, after.as_deref(), crate::domain::list::PAGE_SIZE).await?;
-            Ok(PersonaList { page, total: link.count_personas().await? })
-        }
-        .await,
-    )
+    let mut link = desk.read().await?;
+    let page = link.personas(&search, after.as_deref(), PAGE_SIZE).await?;
+    Ok(PersonaList { page, total: link.count_personas().await? })
 }
 
 /// A persona with its test inputs.
@@ -59,19 +53,13 @@ pub async fn open_persona(
     /// Which one.
     id: PersonaId,
 ) -> Result<EditorData, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    answer(
-        async {
-            let mut link = desk.read().await?;
-            let persona = link.persona(&id).await?.into();
-            let test_inputs = link.test_inputs(&id).await?;
-            let test_inputs = test_inputs.into_iter().map(Into::into).collect();
-            Ok(EditorData { persona, test_inputs })
-        }
-        .await,
-    )
+    let mut link = desk.read().await?;
+    let persona = link.persona(&id).await?.into();
+    let test_inputs = link.test_inputs(&id).await?.into_iter().map(Into::into).collect();
+    Ok(EditorData { persona, test_inputs })
 }
 
 /// Makes a persona and goes to it.
@@ -82,14 +70,14 @@ pub async fn create_persona(
 ) -> Result<PersonaId, ApiError> {
     use crate::{
         domain::change::{Change, Op},
-        state::{answer, desk},
+        state::desk,
         store::new_id,
     };
 
     let desk = desk()?;
     let id: PersonaId = new_id();
     let change = Change::new(&id, Op::Create).set("name", name);
-    answer(desk.gate.submit(change).await)?;
+    desk.gate.submit(change).await?;
     leptos_axum::redirect(&format!("/personas/{id}"));
     Ok(id)
 }
@@ -130,7 +118,7 @@ pub async fn save_persona(
             field::unix_lines,
             persona::PersonaFields,
         },
-        state::{answer, desk, keep_conflict},
+        state::{desk, keep_conflict},
     };
 
     let desk = desk()?;
@@ -153,8 +141,8 @@ pub async fn save_persona(
     }
     let saved = desk.gate.submit(change.clone()).await;
     keep_conflict(&desk, &saved, change).await?;
-    answer(saved)?;
-    let kept = answer(desk.read().await?.persona(&id).await.map_err(ApiError::from))?;
+    saved?;
+    let kept = desk.read().await?.persona(&id).await?;
     Ok(kept.into())
 }
 
@@ -164,10 +152,10 @@ pub async fn duplicate_persona(
     /// Which one.
     id: PersonaId,
 ) -> Result<PersonaId, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    let copy = answer(desk.gate.duplicate_persona(&id).await)?;
+    let copy = desk.gate.duplicate_persona(&id).await?;
     leptos_axum::redirect(&format!("/personas/{copy}"));
     Ok(copy)
 }
@@ -180,12 +168,12 @@ pub async fn delete_persona(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::change::{Change, Op},
-        state::{answer, desk},
+        state::desk,
     };
 
     let desk = desk()?;
     let change = Change::new(&id, Op::Delete);
-    let outcome = answer(desk.gate.submit(change).await)?;
+    let outcome = desk.gate.submit(change).await?;
     leptos_axum::redirect("/");
     Ok(outcome)
 }
@@ -196,8 +184,6 @@ pub async fn preview_markdown(
     /// The markdown.
     text: String,
 ) -> Result<String, ApiError> {
-    use crate::state::answer;
-
-    answer(crate::domain::persona::SYSTEM_PROMPT.check(&text))?;
+    crate::domain::persona::SYSTEM_PROMPT.check(&text)?;
     Ok(crate::markdown::to_html(&text))
 }

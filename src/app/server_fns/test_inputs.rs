@@ -16,11 +16,11 @@ pub async fn list_test_inputs(
     /// Whose.
     persona: PersonaId,
 ) -> Result<Vec<EditedTestInput>, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    let all = answer(link.test_inputs(&persona).await.map_err(ApiError::from))?;
+    let all = link.test_inputs(&persona).await?;
     Ok(all.into_iter().map(Into::into).collect())
 }
 
@@ -37,7 +37,7 @@ pub async fn add_test_input(
             change::{Change, Op},
             field::unix_lines,
         },
-        state::{answer, desk},
+        state::desk,
         store::new_id,
     };
 
@@ -46,8 +46,8 @@ pub async fn add_test_input(
     let change = Change::new(&id, Op::Create)
         .set("content", unix_lines(&content))
         .set("personaId", persona.as_str());
-    answer(desk.gate.submit(change).await)?;
-    let kept = answer(desk.read().await?.test_input(&id).await.map_err(ApiError::from))?;
+    desk.gate.submit(change).await?;
+    let kept = desk.read().await?.test_input(&id).await?;
     Ok(kept.into())
 }
 
@@ -66,7 +66,7 @@ pub async fn save_test_input(
             change::{Change, Op},
             field::unix_lines,
         },
-        state::{answer, desk, keep_conflict},
+        state::{desk, keep_conflict},
     };
 
     let desk = desk()?;
@@ -74,8 +74,8 @@ pub async fn save_test_input(
         Change::new(&id, Op::Update).based_on(revision).set("content", unix_lines(&content));
     let saved = desk.gate.submit(change.clone()).await;
     keep_conflict(&desk, &saved, change).await?;
-    answer(saved)?;
-    let kept = answer(desk.read().await?.test_input(&id).await.map_err(ApiError::from))?;
+    saved?;
+    let kept = desk.read().await?.test_input(&id).await?;
     Ok(kept.into())
 }
 
@@ -87,13 +87,13 @@ pub async fn move_test_input(
     /// Up or down.
     way: Move,
 ) -> Result<Vec<EditedTestInput>, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    answer(desk.gate.move_test_input(&id, way).await)?;
+    desk.gate.move_test_input(&id, way).await?;
     let mut link = desk.read().await?;
     let persona = link.test_input(&id).await?.persona_id;
-    let all = answer(link.test_inputs(&persona).await.map_err(ApiError::from))?;
+    let all = link.test_inputs(&persona).await?;
     Ok(all.into_iter().map(Into::into).collect())
 }
 
@@ -105,10 +105,10 @@ pub async fn delete_test_input(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::change::{Change, Op},
-        state::{answer, desk},
+        state::desk,
     };
 
     let desk = desk()?;
     let change = Change::new(&id, Op::Delete);
-    answer(desk.gate.submit(change).await)
+    desk.gate.submit(change).await
 }

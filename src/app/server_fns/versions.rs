@@ -19,14 +19,11 @@ pub async fn list_versions(
     /// Only those before this one.
     before: Option<Revision>,
 ) -> Result<Page<VersionSummary>, ApiError> {
-    use crate::{
-        domain::list::MAX_PAGE_SIZE,
-        state::{answer, desk},
-    };
+    use crate::{domain::list::MAX_PAGE_SIZE, state::desk};
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    answer(link.versions(&id, before, MAX_PAGE_SIZE).await.map_err(ApiError::from))
+    Ok(link.versions(&id, before, MAX_PAGE_SIZE).await?)
 }
 
 /// What differs between two versions.
@@ -39,15 +36,12 @@ pub async fn compare_versions(
     /// The newer one.
     to: Revision,
 ) -> Result<Vec<FieldDiff>, ApiError> {
-    use crate::{
-        domain::version::differences,
-        state::{answer, desk},
-    };
+    use crate::{domain::version::differences, state::desk};
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    let from = answer(link.version(&id, from).await.map_err(ApiError::from))?;
-    let to = answer(link.version(&id, to).await.map_err(ApiError::from))?;
+    let from = link.version(&id, from).await?;
+    let to = link.version(&id, to).await?;
     Ok(differences(&from.fields, &to.fields))
 }
 
@@ -59,10 +53,10 @@ pub async fn restore_version(
     /// Which one.
     revision: Revision,
 ) -> Result<Outcome, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    answer(desk.gate.restore_version(&id, revision).await)
+    desk.gate.restore_version(&id, revision).await
 }
 
 /// Points a label at a version; without a version, takes it away.
@@ -77,12 +71,12 @@ pub async fn set_label(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::change::{Change, Op},
-        state::{answer, desk},
+        state::desk,
     };
 
     let desk = desk()?;
     let change = Change::new(&id, Op::Label).set("label", label.trim()).set("revision", revision);
-    answer(desk.gate.submit(change).await)
+    desk.gate.submit(change).await
 }
 
 /// Takes an applied change back.
@@ -91,8 +85,8 @@ pub async fn undo_change(
     /// Which one.
     id: ChangeId,
 ) -> Result<Outcome, ApiError> {
-    use crate::state::{answer, desk};
+    use crate::state::desk;
 
     let desk = desk()?;
-    answer(desk.gate.undo(&id).await)
+    desk.gate.undo(&id).await
 }

@@ -11,6 +11,8 @@ pub enum Shortcut {
     Save,
     /// Go to the search field of the page.
     Find,
+    /// Close what is open.
+    Close,
 }
 
 /// A line of the help.
@@ -39,6 +41,7 @@ pub fn shortcut(key: &str, ctrl: bool, typing: bool) -> Option<Shortcut> {
         ("s" | "S", true) => Some(Shortcut::Save),
         ("?", false) if !typing => Some(Shortcut::Help),
         ("/", false) if !typing => Some(Shortcut::Find),
+        ("Escape", false) => Some(Shortcut::Close),
         _ => None,
     }
 }
@@ -54,6 +57,7 @@ mod tests {
         assert_eq!(shortcut("/", false, true), None);
         assert_eq!(shortcut("k", true, true), Some(Shortcut::Palette));
         assert_eq!(shortcut("s", true, true), Some(Shortcut::Save));
+        assert_eq!(shortcut("Escape", false, true), Some(Shortcut::Close));
         assert_eq!(shortcut("k", false, false), None);
     }
 }
