@@ -15,6 +15,9 @@ use std::{
 /// The style sheets, in the order in which they count.
 const STYLES: &str = "style/main.css";
 
+/// What the first page may weigh on the wire: its program, loader and style, compressed with brotli.
+const FIRST_PAGE_BYTES: usize = 400 * 1024;
+
 /// Where a file is served.
 enum Place {
     /// Under the package folder, under a name that changes with its content.
@@ -29,6 +32,7 @@ struct Builder {
     out: PathBuf,
     table: String,
     effort: u32,
+    first_page_bytes: usize,
 }
 
 impl Builder {
@@ -47,7 +51,11 @@ impl Builder {
         let file = self.out.join(served.replace('/', "_"));
         let beside = |ending: &str| PathBuf::from(format!("{}{ending}", file.display()));
         fs::write(&file, raw)?;
-        fs::write(beside(".br"), self.brotli(raw)?)?;
+        let small = self.brotli(raw)?;
+        if matches!(place, Place::Hashed) {
+            self.first_page_bytes += small.len();
+        }
+        fs::write(beside(".br"), small)?;
         fs::write(beside(".gz"), gzip(raw)?)?;
         let immutable = !matches!(place, Place::Root);
         writeln!(
@@ -127,7 +135,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
     let site = env::var_os("GREENROOM_SITE").map(PathBuf::from);
     let effort = if site.is_some() { 11 } else { 4 };
-    let mut builder = Builder { out: out.clone(), table: String::new(), effort };
+    let mut builder =
+        Builder { out: out.clone(), table: String::new(), effort, first_page_bytes: 0 };
     let sheet = style_sheet(Path::new(STYLES))?;
     let css = builder.add("greenroom.css", &Place::Hashed, sheet.as_bytes())?;
     for (name, path) in files(Path::new("public"), "")? {
@@ -149,6 +158,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 _ => {}
             }
         }
+    }
+    if builder.first_page_bytes > FIRST_PAGE_BYTES {
+        let (is, may) = (builder.first_page_bytes / 1024, FIRST_PAGE_BYTES / 1024);
+        return Err(
+            format!("The first page weighs {is} KiB on the wire, and may weigh {may}.").into()
+        );
     }
     let program = match (js, wasm) {
         (Some(js), Some(wasm)) => format!("Some(({js:?}, {wasm:?}))"),

@@ -12,6 +12,7 @@ pub mod state;
 use components::{
     frame::Frame,
     notice::{Notices, provide_notices},
+    theme_switch::provide_theme,
 };
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
@@ -31,6 +32,7 @@ use pages::{
 pub fn App() -> impl IntoView {
     provide_meta_context();
     provide_notices();
+    provide_theme();
     view! {
         <Router>
             <Frame>

@@ -11,11 +11,12 @@ mod summary;
 mod undo;
 
 use apply::{Applied, Refusal};
+use serde_json::Value;
 
 use crate::{
     domain::{
         actor::Actor,
-        change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome},
+        change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome, REASON},
         error::ApiError,
         id::{ChangeId, PersonaId, SpaceId, TestInputId, UserId},
         persona::Tier,
@@ -23,7 +24,7 @@ use crate::{
         timestamp::Timestamp,
         version::Revision,
     },
-    store::{ChangeRow, Link, Store, new_id, now},
+    store::{ChangeRow, Link, Store, StoreError, new_id, now},
 };
 
 /// How often a change is tried again when another writer was faster.
@@ -44,6 +45,16 @@ pub struct Gate {
     store: Store,
     space: SpaceId,
     actor: Actor,
+}
+
+/// A refused change beside what stands now.
+pub struct Refused {
+    /// What it is about.
+    pub entity: Entity,
+    /// Why it cannot be applied by itself; `None` when another edit was in its way.
+    pub why: Option<ApiError>,
+    /// Both texts of every field in which they differ.
+    pub texts: Vec<Conflict>,
 }
 
 /// What the gate does with a change, by who wants it.
@@ -79,10 +90,11 @@ impl Gate {
         for _ in 0..ATTEMPTS {
             let mut link = self.store.write(&self.space).await?;
             match pass_all(&mut link, &self.actor, &changes, 0).await {
-                Ok(outcomes) => {
-                    link.commit().await?;
-                    return Ok(outcomes);
-                }
+                Ok(outcomes) => match link.commit().await {
+                    Ok(()) => return Ok(outcomes),
+                    Err(StoreError::Contended) => {}
+                    Err(error) => return Err(error.into()),
+                },
                 // Another writer moved the row between our look at it and our write.
                 Err(Refusal::Moved) => {}
                 Err(Refusal::Told(error)) => return Err(error),
@@ -91,8 +103,8 @@ impl Gate {
         Err(ApiError::Unavailable)
     }
 
-    /// Keeps a change that could not be merged, so that what was written in it is not lost.
-    pub async fn keep_conflict(&self, change: Change) -> Result<ChangeId, ApiError> {
+    /// Keeps a change that was refused, so that what was written in it is not lost.
+    pub async fn keep_refused(&self, change: Change) -> Result<ChangeId, ApiError> {
         let mut link = self.store.write(&self.space).await?;
         let head = entity::head(&mut link, &change.entity).await?;
         let summary = summary::of(&change, &head.fields);
@@ -110,20 +122,18 @@ impl Gate {
         Ok(id)
     }
 
-    /// A kept conflict against what stands now: the texts of each field that differs.
-    pub async fn open_conflict(&self, id: &ChangeId) -> Result<(Entity, Vec<Conflict>), ApiError> {
+    /// A refused change beside what stands now: why it was refused, and both texts of every field in
+    /// which they differ.
+    pub async fn open_refused(&self, id: &ChangeId) -> Result<Refused, ApiError> {
         let mut link = self.store.read(&self.space).await?;
         let row = link.change(id).await?;
         if row.state != ChangeState::Conflict {
-            return Err(ApiError::not_found("conflict"));
+            return Err(ApiError::not_found("change"));
         }
         let head = entity::head(&mut link, &row.change.entity).await?;
-        let base = match row.change.base {
-            Some(base) => entity::fields_at(&mut link, &row.change.entity, base).await?,
-            None => head.fields.clone(),
-        };
-        let texts = rebase::conflicts(&base, &head.fields, &row.change.patch, head.revision);
-        Ok((row.change.entity, texts))
+        let why = apply::rehearse(&mut link, &row.change).await.err().map(ApiError::from);
+        let texts = rebase::beside(&head.fields, &row.change.patch, head.revision);
+        Ok(Refused { entity: row.change.entity, why, texts })
     }
 
     /// Takes back an applied change by applying its inverse.
@@ -163,8 +173,11 @@ impl Gate {
         revision: Revision,
     ) -> Result<Outcome, ApiError> {
         let version = self.store.read(&self.space).await?.version(id, revision).await?;
+        let mut fields = to_fields(&version.fields)?;
+        // What the version did not have yet goes again.
+        fields.entry("roleplayData").or_insert(Value::Null);
         let change = Change::new(id, Op::Update)
-            .with(to_fields(&version.fields)?)
+            .with(fields)
             .because(format!("Restored version {revision}."));
         self.submit(change).await
     }
@@ -178,10 +191,11 @@ impl Gate {
         let positions: Vec<&str> =
             siblings.iter().map(|sibling| sibling.fields.position.as_str()).collect();
         let at = siblings.iter().position(|sibling| sibling.id == *id);
-        if let Some(position) = at.and_then(|at| moved(&positions, at, way)) {
-            let change = Change::new(id, Op::Update).set("position", position);
-            self.submit(change).await?;
-        }
+        let moves = at.map(|at| moved(&positions, at, way)).unwrap_or_default();
+        let changes = moves.into_iter().map(|(row, position)| {
+            Change::new(&siblings[row].id, Op::Update).set("position", position)
+        });
+        self.submit_all(changes.collect()).await?;
         Ok(())
     }
 
@@ -240,6 +254,7 @@ async fn pass(
     mut change: Change,
     at: Timestamp,
 ) -> Result<Outcome, Refusal> {
+    REASON.check(&change.reason)?;
     let id: ChangeId = new_id();
     let (state, applied) = match verdict(actor) {
         Verdict::Deny => {

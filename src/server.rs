@@ -135,7 +135,6 @@ async fn await_database(state: AppState) {
     loop {
         let done = match state.store.migrate().await {
             Ok(()) => found_home(&state).await.map_err(|error| error.to_string()),
-            Err(StoreError::Unavailable(error)) => Err(error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         match done {

@@ -84,15 +84,15 @@ fn is_plain_form() -> bool {
     })
 }
 
-/// What a person wrote in a plain form must not be lost in a redirect: when it conflicts, it is kept
-/// as a change in conflict, and the person is sent to the page that shows both texts.
-pub async fn keep_conflict(
+/// What a person wrote in a plain form must not be lost in a redirect: when it cannot be saved, it is
+/// kept, and the person is sent to the page that says why and shows both texts.
+pub async fn keep_refused(
     desk: &Desk,
     saved: &Result<Outcome, ApiError>,
     change: Change,
 ) -> Result<(), ApiError> {
-    if matches!(saved, Err(ApiError::Conflict(_))) && is_plain_form() {
-        let id = desk.gate.keep_conflict(change).await?;
+    if matches!(saved, Err(ApiError::Conflict(_) | ApiError::Invalid { .. })) && is_plain_form() {
+        let id = desk.gate.keep_refused(change).await?;
         leptos_axum::redirect(&format!("/conflicts/{id}"));
     }
     Ok(())

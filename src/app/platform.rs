@@ -11,6 +11,6 @@ mod here;
 
 pub use here::{
     Alarm, apply_theme, close_dialog, close_popovers, content_policy, focus, forget_draft,
-    keep_draft, kept_draft, now, on_shortcut, open_dialog, remember_theme, set_status, theme,
-    title_text, warn_before_leaving,
+    keep_draft, kept_draft, note_early_typing, now, on_shortcut, open_dialog, remember_theme,
+    set_status, theme, title_text, typed_early, warn_before_leaving,
 };

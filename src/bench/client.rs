@@ -55,8 +55,7 @@ impl Load {
     }
 
     /// Waits until the server answers.
-    pub async fn wait(&self) {
-        let path = if self.base.ends_with("3112") { "/healthz" } else { "/" };
+    pub async fn wait(&self, path: &str) {
         while self.send(self.get(path)).await.is_none() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }

@@ -58,9 +58,9 @@ async fn measure() {
         );
         load.post("/api/storage/personas", body).await;
     }
-    let bare = Server::bare(BARE_PORT);
+    let bare = Server::bare();
     let bare_load = Load::new(BARE_PORT);
-    bare_load.wait().await;
+    bare_load.wait("/healthz").await;
     let floor = bare_load.one_by_one("/healthz", 400).await;
     time_row("bare axum handler", &floor, &floor);
     time_row("/healthz", &load.one_by_one("/healthz", 400).await, &floor);
@@ -92,7 +92,7 @@ async fn measure() {
 async fn start_up(folder: &tempfile::TempDir, what: &str) -> Server {
     let started = Instant::now();
     let server = Server::greenroom(PORT, folder.path());
-    Load::new(PORT).wait().await;
+    Load::new(PORT).wait("/").await;
     let took = started.elapsed();
     row(&format!("{what}: exec to first page"), &format!("{:.0} ms", took.as_secs_f64() * 1e3));
     server

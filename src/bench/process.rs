@@ -18,7 +18,7 @@ impl Server {
     }
 
     /// This program as a bare server.
-    pub fn bare(_port: u16) -> Self {
+    pub fn bare() -> Self {
         let this = std::env::current_exe().unwrap();
         Self(Command::new(this).arg("--bare").spawn().unwrap())
     }

@@ -137,6 +137,7 @@ pub async fn apply(
             }
             Ok(Applied { to: None, ..stays })
         }
+        Op::Label if head.binned => Err(ApiError::InBin { what: what.into() }.into()),
         Op::Label => label(link, change, stays).await,
     }
 }

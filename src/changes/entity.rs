@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::to_fields;
+use super::{apply::Refusal, to_fields};
 use crate::{
     domain::{
         change::{Entity, EntityKind, Fields},
@@ -21,14 +21,14 @@ use crate::{
 const OWNER: &str = "personaId";
 
 /// What stands of a thing now.
-pub async fn head(link: &mut Link, entity: &Entity) -> Result<Head<Fields>, ApiError> {
+pub async fn head(link: &mut Link, entity: &Entity) -> Result<Head<Fields>, Refusal> {
     fn generic<F: Serialize>(head: &Head<F>) -> Result<Head<Fields>, ApiError> {
         let fields = to_fields(&head.fields)?;
         Ok(Head { revision: head.revision, binned: head.binned, fields })
     }
     match entity.kind {
-        EntityKind::Persona => generic(&link.persona_head(&persona(entity)).await?),
-        EntityKind::TestInput => generic(&link.test_input_head(&test_input(entity)).await?),
+        EntityKind::Persona => Ok(generic(&link.persona_head(&persona(entity)).await?)?),
+        EntityKind::TestInput => Ok(generic(&link.test_input_head(&test_input(entity)).await?)?),
     }
 }
 
@@ -37,11 +37,11 @@ pub async fn fields_at(
     link: &mut Link,
     entity: &Entity,
     revision: Revision,
-) -> Result<Fields, ApiError> {
+) -> Result<Fields, Refusal> {
     match entity.kind {
-        EntityKind::Persona => to_fields(&link.persona_at(&persona(entity), revision).await?),
+        EntityKind::Persona => Ok(to_fields(&link.persona_at(&persona(entity), revision).await?)?),
         EntityKind::TestInput => {
-            to_fields(&link.test_input_at(&test_input(entity), revision).await?)
+            Ok(to_fields(&link.test_input_at(&test_input(entity), revision).await?)?)
         }
     }
 }
@@ -59,7 +59,7 @@ pub async fn newcomer(
     link: &mut Link,
     entity: &Entity,
     patch: &Fields,
-) -> Result<Newcomer, ApiError> {
+) -> Result<Newcomer, Refusal> {
     match entity.kind {
         EntityKind::Persona => {
             let fields: PersonaFields = typed(entity.kind, patch.clone())?;
@@ -70,17 +70,17 @@ pub async fn newcomer(
             let mut patch = patch.clone();
             let owner = match patch.remove(OWNER) {
                 Some(Value::String(id)) => PersonaId::new(id),
-                _ => return Err(ApiError::invalid(OWNER, "A test input needs its persona.")),
+                _ => return Err(ApiError::invalid(OWNER, "A test input needs its persona.").into()),
             };
             link.lock(&Entity::from(&owner)).await?;
             if link.persona_head(&owner).await?.binned {
-                return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
+                return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() }.into());
             }
             let mut fields: TestInputFields = typed(entity.kind, patch)?;
             let (count, last) = link.last_test_input(&owner).await?;
             if count >= MAX_PER_PERSONA {
                 let reason = format!("A persona may have at most {MAX_PER_PERSONA} test inputs.");
-                return Err(ApiError::NotNow { reason });
+                return Err(ApiError::NotNow { reason }.into());
             }
             if fields.position.is_empty() {
                 fields.position = between(&last, None);
@@ -96,7 +96,7 @@ pub async fn insert(
     link: &mut Link,
     newcomer: &Newcomer,
     author: Author<'_>,
-) -> Result<(), ApiError> {
+) -> Result<(), Refusal> {
     match newcomer {
         Newcomer::Persona(id, fields) => link.insert_persona(id, fields, author).await?,
         Newcomer::TestInput(id, owner, fields) => {
@@ -137,7 +137,7 @@ pub async fn advance(
     from: Revision,
     next: &Next,
     author: Author<'_>,
-) -> Result<bool, ApiError> {
+) -> Result<bool, Refusal> {
     Ok(match next {
         Next::Persona(fields) => {
             link.advance_persona(&persona(entity), from, fields, author).await?

@@ -25,16 +25,20 @@ pub fn rebase(
     Ok(out)
 }
 
-/// All fields of the patch that cannot be joined with what stands now.
-pub fn conflicts(
-    base: &Fields,
-    current: &Fields,
-    patch: &Fields,
-    revision: Revision,
-) -> Vec<Conflict> {
+/// The fields of the patch beside what stands now, where they differ.
+pub fn beside(current: &Fields, patch: &Fields, revision: Revision) -> Vec<Conflict> {
+    let is = |field: &str| text(current.get(field).unwrap_or(&Value::Null));
     patch
         .iter()
-        .filter_map(|(field, wanted)| join(field, base, current, wanted, revision).err())
+        .map(|(field, wanted)| (field, text(wanted)))
+        .filter(|(field, wanted)| is(field) != *wanted)
+        .map(|(field, yours)| Conflict {
+            field: field.clone(),
+            yours,
+            theirs: is(field),
+            base: String::new(),
+            revision,
+        })
         .collect()
 }
 
@@ -76,6 +80,9 @@ fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
+        Value::Array(words) => {
+            words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }

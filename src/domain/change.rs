@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    field::TextField,
     id::{ChangeId, PersonaId, TestInputId, is_wellformed},
     version::Revision,
 };
@@ -160,6 +161,9 @@ impl ChangeState {
         .find(|state| state.word() == word)
     }
 }
+
+/// Why somebody changed something, in their words.
+pub const REASON: TextField = TextField { name: "reason", label: "The reason", max_chars: 500 };
 
 /// What somebody wants to change.
 #[derive(Clone, Debug, PartialEq)]

@@ -126,6 +126,13 @@ impl PersonaFields {
         }
         for tool in &self.tools {
             TOOL.check_line(tool)?;
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:".contains(letter);
+            if !tool.chars().all(plain) {
+                return Err(ApiError::invalid(
+                    TOOL.name,
+                    format!("“{tool}” is no tool's name: letters, digits and _-./: only."),
+                ));
+            }
         }
         if let Some(data) = &self.roleplay_data {
             ROLEPLAY.check(&data.appearance)?;

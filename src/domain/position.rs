@@ -9,7 +9,8 @@ fn digit(text: &str, at: usize) -> Option<usize> {
     DIGITS.iter().position(|digit| *digit == byte)
 }
 
-/// A position after `before` and ahead of `after`; `""` and `None` are the two ends.
+/// A position after `before` and ahead of `after`; `""` and `None` are the two ends. Where `after`
+/// leaves no room, the position is after `before` only.
 pub fn between(before: &str, after: Option<&str>) -> String {
     let mut out = String::new();
     // At the open end the next digit will do; between two rows the middle leaves room on both sides.
@@ -23,8 +24,8 @@ pub fn between(before: &str, after: Option<&str>) -> String {
             out.push(char::from(DIGITS[next]));
             return out;
         }
-        if high > low {
-            // From here on everything is ahead of `after`.
+        // From here on everything is ahead of `after`, or there never was room.
+        if high > low || after.is_some_and(|text| at >= text.len() || high < low) {
             after = None;
         }
         out.push(char::from(DIGITS[low]));
@@ -47,5 +48,12 @@ mod tests {
 
         assert!(row.is_sorted_by(|left, right| left < right), "{row:?}");
         assert!(row.iter().all(|position| position.len() < 120));
+    }
+
+    #[test]
+    fn equal_or_crossed_neighbours_still_give_a_position() {
+        for (before, after) in [("3", "3"), ("5", "3"), ("1", "10"), ("", "0"), ("zz", "zz")] {
+            assert!(between(before, Some(after)).as_str() > before, "{before} {after}");
+        }
     }
 }

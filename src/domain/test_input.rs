@@ -7,6 +7,7 @@ use super::{
     error::ApiError,
     field::TextField,
     id::{PersonaId, TestInputId},
+    position::between,
     timestamp::Timestamp,
     version::{Edited, Revision},
 };
@@ -78,16 +79,31 @@ pub enum Move {
     Down,
 }
 
-/// The position that moves row `at` one place, if there is a place to go.
-pub fn moved(positions: &[&str], at: usize, way: Move) -> Option<String> {
-    let (before, after) = match way {
-        Move::Up => {
-            let above = at.checked_sub(1)?;
-            (above.checked_sub(1).and_then(|row| positions.get(row)), positions.get(above))
-        }
-        Move::Down => (Some(positions.get(at + 1)?), positions.get(at + 2)),
+/// New positions, by row, that move row `at` one place: one for that row alone, or one for every row
+/// when two of them stand on the same position and there is no room between them.
+pub fn moved(positions: &[&str], at: usize, way: Move) -> Vec<(usize, String)> {
+    let other = match way {
+        Move::Up => at.checked_sub(1),
+        Move::Down => Some(at + 1).filter(|other| *other < positions.len()),
     };
-    Some(super::position::between(before.copied().unwrap_or(""), after.copied()))
+    let Some(other) = other else { return Vec::new() };
+    let (before, after) = match way {
+        Move::Up => (other.checked_sub(1), Some(other)),
+        Move::Down => (Some(other), Some(other + 1).filter(|next| *next < positions.len())),
+    };
+    let before = before.map_or("", |row| positions[row]);
+    let after = after.map(|row| positions[row]);
+    if after.is_none_or(|after| before < after) {
+        return vec![(at, between(before, after))];
+    }
+    let mut order: Vec<usize> = (0..positions.len()).collect();
+    order.swap(at, other);
+    let mut last = String::new();
+    let renumber = |row: usize| {
+        last = between(&last, None);
+        (row, last.clone())
+    };
+    order.into_iter().map(renumber).collect()
 }
 
 #[cfg(test)]
@@ -98,12 +114,21 @@ mod tests {
     fn a_row_moves_past_its_neighbour_and_not_past_the_ends() {
         let rows = ["1", "2", "3"];
 
-        let up = moved(&rows, 2, Move::Up).unwrap();
-        assert!("1" < up.as_str() && up.as_str() < "2");
-        let down = moved(&rows, 0, Move::Down).unwrap();
-        assert!("2" < down.as_str() && down.as_str() < "3");
-        assert!(moved(&rows, 1, Move::Down).unwrap().as_str() > "3");
-        assert_eq!(moved(&rows, 0, Move::Up), None);
-        assert_eq!(moved(&rows, 2, Move::Down), None);
+        let up = moved(&rows, 2, Move::Up);
+        assert!(matches!(up.as_slice(), [(2, to)] if "1" < to.as_str() && to.as_str() < "2"));
+        let down = moved(&rows, 0, Move::Down);
+        assert!(matches!(down.as_slice(), [(0, to)] if "2" < to.as_str() && to.as_str() < "3"));
+        assert!(matches!(moved(&rows, 1, Move::Down).as_slice(), [(1, to)] if to.as_str() > "3"));
+        assert_eq!(moved(&rows, 0, Move::Up), []);
+        assert_eq!(moved(&rows, 2, Move::Down), []);
+    }
+
+    #[test]
+    fn rows_on_one_position_are_all_numbered_anew() {
+        let moves = moved(&["1", "3", "3"], 0, Move::Down);
+
+        let order: Vec<usize> = moves.iter().map(|(row, _)| *row).collect();
+        assert_eq!(order, [1, 0, 2]);
+        assert!(moves.is_sorted_by(|left, right| left.1 < right.1));
     }
 }

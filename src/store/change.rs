@@ -196,11 +196,10 @@ impl Link {
         let space = self.space.clone();
         let before = before.map_or("~", AuditId::as_str).to_owned();
         let wanted = i64::from(limit) + 1;
-        let mut rows: Vec<AuditRow> = on!(self, wire => sqlx::query_as(SQL)
+        let rows: Vec<AuditRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(before).bind(wanted).fetch_all(wire).await?);
-        let more = rows.len() > limit as usize;
-        rows.truncate(limit as usize);
-        let next = rows.last().filter(|_| more).map(|row| row.audit_id.clone());
-        Ok(Page { items: rows.into_iter().filter_map(AuditRow::into_entry).collect(), next })
+        let page = Page::cut(rows, limit, |row| row.audit_id.clone());
+        let items = page.items.into_iter().filter_map(AuditRow::into_entry).collect();
+        Ok(Page { items, next: page.next })
     }
 }

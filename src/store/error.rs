@@ -29,20 +29,18 @@ pub enum StoreError {
 }
 
 /// SQLite's result codes for: busy, locked, read-only by the system, I/O error, full, cannot open.
-const SQLITE_AWAY: [&str; 6] = ["5", "6", "8", "10", "13", "14"];
+const SQLITE_AWAY: [u32; 6] = [5, 6, 8, 10, 13, 14];
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
         let away = match &error {
             E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed | E::Io(_) | E::Tls(_) => true,
-            E::Database(problem) => problem.code().is_some_and(|code| {
-                // Extended SQLite codes keep the plain code in the low byte; PostgreSQL's classes 08,
-                // 53 and 57 are connections, resources and operators.
-                let plain = code.parse::<u32>().map(|code| (code & 0xff).to_string());
-                let postgres = code.len() == 5
-                    && ["08", "53", "57"].iter().any(|class| code.starts_with(class));
-                postgres || plain.is_ok_and(|plain| SQLITE_AWAY.contains(&plain.as_str()))
+            // PostgreSQL's codes have five letters: classes 08, 53 and 57 are connections, resources and
+            // operators. SQLite's extended codes keep the plain code in the low byte.
+            E::Database(problem) => problem.code().is_some_and(|code| match code.parse::<u32>() {
+                Ok(number) if code.len() < 5 => SQLITE_AWAY.contains(&(number & 0xff)),
+                _ => ["08", "53", "57"].iter().any(|class| code.starts_with(class)),
             }),
             _ => false,
         };

@@ -5,8 +5,8 @@ use sqlx::FromRow;
 use super::{Author, Link, StoreError, link::on};
 use crate::domain::{
     id::{ConversationId, PersonaId, TestInputId},
-    list::Page,
-    persona::{Persona, PersonaFields, PersonaSummary, Tier, excerpt},
+    list::{Page, cursor, parse_cursor},
+    persona::{NAME, Persona, PersonaFields, PersonaSummary, Tier, excerpt},
     timestamp::Timestamp,
     version::Revision,
 };
@@ -75,12 +75,6 @@ struct SummaryRow {
     updated_at: i64,
 }
 
-/// Where a page of the list begins: after this moment and this row.
-fn parse_cursor(cursor: &str) -> Option<(i64, PersonaId)> {
-    let (at, id) = cursor.split_once('_')?;
-    Some((at.parse().ok()?, PersonaId::new(id)))
-}
-
 impl Link {
     /// Personas outside the bin, the last changed first. `search` is looked for in their names.
     pub async fn personas(
@@ -99,31 +93,22 @@ impl Link {
                 and (p.updated_at < $2 or (p.updated_at = $2 and p.persona_id > $3))
                 and p.name_folded like $4 escape '\\'
             order by p.updated_at desc, p.persona_id limit $5";
-        let (at, id) = after.and_then(parse_cursor).unwrap_or((i64::MAX, PersonaId::default()));
+        let (at, id) = parse_cursor(after);
         let space = self.space.clone();
         let wanted = i64::from(limit) + 1;
-        let mut rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(at).bind(id.as_str()).bind(like(search)).bind(wanted)
+        let rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(at).bind(id).bind(like(search)).bind(wanted)
             .bind(EXCERPT_CHARS).fetch_all(wire).await?);
-        let more = rows.len() > limit as usize;
-        rows.truncate(limit as usize);
-        let next = rows
-            .last()
-            .filter(|_| more)
-            .map(|row| format!("{}_{}", row.updated_at, row.persona_id));
-        let items = rows
-            .into_iter()
-            .map(|row| PersonaSummary {
-                id: PersonaId::new(row.persona_id),
-                name: row.name,
-                excerpt: excerpt(&row.excerpt),
-                model: row.model,
-                revision: row.revision,
-                test_inputs: row.test_inputs,
-                updated_at: Timestamp(row.updated_at),
-            })
-            .collect();
-        Ok(Page { items, next })
+        let page = Page::cut(rows, limit, |row| cursor(row.updated_at, &row.persona_id));
+        Ok(page.map(|row| PersonaSummary {
+            id: PersonaId::new(row.persona_id),
+            name: row.name,
+            excerpt: excerpt(&row.excerpt),
+            model: row.model,
+            revision: row.revision,
+            test_inputs: row.test_inputs,
+            updated_at: Timestamp(row.updated_at),
+        }))
     }
 
     /// How many personas there are outside the bin.
@@ -282,7 +267,8 @@ fn fold(name: &str) -> String {
 
 /// The pattern that finds a text anywhere, with its own wildcards taken by the letter.
 fn like(search: &str) -> String {
-    let plain = fold(search.trim()).replace('\0', "");
+    let plain: String =
+        fold(search.trim()).chars().filter(|letter| *letter != '\0').take(NAME.max_chars).collect();
     let escaped = plain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")
 }

@@ -117,15 +117,17 @@ impl Link {
         Ok(TestInputFields { content, position })
     }
 
-    /// How many test inputs a persona has, and where the last one stands.
+    /// How many test inputs a persona has outside the bin, and where the last one stands, in it or not:
+    /// one that comes back keeps its place.
     pub async fn last_test_input(
         &mut self,
         persona: &PersonaId,
     ) -> Result<(i64, String), StoreError> {
-        const SQL: &str = "select count(*), coalesce(max(v.position), '')
+        const SQL: &str = "select count(case when t.deleted_at is null then 1 end),
+                coalesce(max(v.position), '')
             from test_input t join test_input_version v on v.space_id = t.space_id
                 and v.test_input_id = t.test_input_id and v.revision = t.revision
-            where t.space_id = $1 and t.persona_id = $2 and t.deleted_at is null";
+            where t.space_id = $1 and t.persona_id = $2";
         let space = self.space.clone();
         Ok(on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(persona.as_str()).fetch_one(wire).await?))

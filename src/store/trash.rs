@@ -6,7 +6,7 @@ use super::{Link, StoreError, link::on};
 use crate::domain::{
     audit::Binned,
     change::{Entity, EntityKind},
-    list::Page,
+    list::{Page, cursor, parse_cursor},
     timestamp::Timestamp,
 };
 
@@ -53,30 +53,22 @@ impl Link {
             ) as binned
             where deleted_at < $2 or (deleted_at = $2 and id > $3)
             order by deleted_at desc, id limit $4";
-        let (at, id) = after
-            .and_then(|cursor| cursor.split_once('_'))
-            .and_then(|(at, id)| Some((at.parse().ok()?, id.replace('\0', ""))))
-            .unwrap_or((i64::MAX, String::new()));
+        let (at, id) = parse_cursor(after);
         let space = self.space.clone();
         let wanted = i64::from(limit) + 1;
-        let mut rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(at).bind(id).bind(wanted).fetch_all(wire).await?);
-        let more = rows.len() > limit as usize;
-        rows.truncate(limit as usize);
-        let next = rows.last().filter(|_| more).map(|row| format!("{}_{}", row.deleted_at, row.id));
-        let items = rows
-            .into_iter()
-            .filter_map(|row| {
-                Some(Binned {
-                    entity_type: EntityKind::from_word(&row.kind)?,
-                    entity_id: row.id,
-                    title: row.title,
-                    of: row.parent,
-                    deleted_at: Timestamp(row.deleted_at),
-                })
+        let page = Page::cut(rows, limit, |row| cursor(row.deleted_at, &row.id));
+        let binned = |row: Row| {
+            Some(Binned {
+                entity_type: EntityKind::from_word(&row.kind)?,
+                entity_id: row.id,
+                title: row.title,
+                of: row.parent,
+                deleted_at: Timestamp(row.deleted_at),
             })
-            .collect();
-        Ok(Page { items, next })
+        };
+        Ok(Page { items: page.items.into_iter().filter_map(binned).collect(), next: page.next })
     }
 
     /// Moves something into the bin (`at` says when) or out of it. `false` when it was there already.

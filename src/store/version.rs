@@ -66,29 +66,20 @@ impl Link {
                 on v.space_id = p.space_id and v.persona_id = p.persona_id
             where p.space_id = $1 and p.persona_id = $2 and p.deleted_at is null and v.revision < $3
             order by v.revision desc limit $4";
+        self.persona(id).await?;
         let mut labels = HashMap::<Revision, Vec<String>>::new();
         for (label, revision) in self.labels(id).await? {
             labels.entry(revision).or_default().push(label);
         }
         let space = self.space.clone();
         let (before, wanted) = (before.unwrap_or(i64::MAX), i64::from(limit) + 1);
-        let mut rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
+        let rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(id.as_str()).bind(before).bind(wanted)
             .fetch_all(wire).await?);
-        if rows.is_empty() && before == i64::MAX {
-            return Err(StoreError::NotFound("persona"));
-        }
-        let more = rows.len() > limit as usize;
-        rows.truncate(limit as usize);
-        let next = rows.last().filter(|_| more).map(|row| row.revision.to_string());
-        let items = rows
-            .into_iter()
-            .map(|row| {
-                let labels = labels.remove(&row.revision).unwrap_or_default();
-                row.into_summary(labels)
-            })
-            .collect();
-        Ok(Page { items, next })
+        Ok(Page::cut(rows, limit, |row| row.revision.to_string()).map(|row| {
+            let labels = labels.remove(&row.revision).unwrap_or_default();
+            row.into_summary(labels)
+        }))
     }
 
     /// One version of a persona that is not in the bin.

@@ -105,7 +105,7 @@ async fn a_conflict_in_a_plain_form_keeps_both_texts() {
     house.form("/fn/save_persona", &path, &fields).await;
     let prompt = house.read().await.persona(&id).await.unwrap().fields.system_prompt;
     assert_eq!(prompt, "what I wrote");
-    assert!(house.get(&path).await.text.contains("settled"));
+    assert!(house.get(&path).await.text.contains("Nothing of it differs"));
 }
 
 #[tokio::test]
@@ -133,4 +133,24 @@ async fn what_people_write_is_shown_and_never_run() {
         assert!(!page.text.contains("<script>alert"), "{path}: {}", page.text);
         assert!(!page.text.contains("<img src=x"), "{path}: {}", page.text);
     }
+}
+
+#[tokio::test]
+async fn a_plain_form_that_breaks_a_rule_loses_nothing_of_what_was_written() {
+    let house = House::new().await;
+    house.persona("ann", "one").await;
+
+    let fields = [
+        ("id", "ann"),
+        ("revision", "1"),
+        ("form[name]", "  "),
+        ("form[system_prompt]", "a long text that I wrote"),
+    ];
+    let answer = house.form("/fn/save_persona", "/personas/ann", &fields).await;
+
+    let path = answer.header("location").to_owned();
+    let page = house.get(&path).await;
+    assert_eq!(page.status, 200, "{path}");
+    assert!(page.text.contains("The name must not be empty."), "{}", page.text);
+    assert!(page.text.contains("a long text that I wrote"), "{}", page.text);
 }

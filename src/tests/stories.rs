@@ -18,6 +18,7 @@ on_both!(
     a_new_house_has_its_samples,
     a_persona_lives_through_versions_labels_and_the_bin,
     test_inputs_are_added_moved_rewritten_and_deleted,
+    test_inputs_that_share_a_place_can_still_be_moved,
     edits_apart_are_merged_and_edits_of_one_passage_are_not,
     every_change_can_be_taken_back_once,
     taking_back_an_edit_keeps_what_was_written_since,
@@ -111,6 +112,25 @@ async fn a_persona_lives_through_versions_labels_and_the_bin(house: House) {
             Op::Create
         ]
     );
+}
+
+async fn test_inputs_that_share_a_place_can_still_be_moved(house: House) {
+    let id = house.persona("ann", "").await;
+    let rows = [add(&house, &id, "one").await, add(&house, &id, "two").await];
+    let last = add(&house, &id, "three").await;
+    let place = house.read().await.test_input(&rows[1]).await.unwrap().fields.position;
+    house.submit(Change::new(&last, Op::Update).set("position", place)).await.unwrap();
+
+    house.gate().move_test_input(&rows[0], Move::Down).await.unwrap();
+
+    assert_eq!(contents(&house, &id).await.len(), 3);
+    assert_eq!(contents(&house, &id).await[1], "one");
+    // One that comes back from the bin finds its place free.
+    let deleted = house.submit(Change::new(&last, Op::Delete)).await.unwrap();
+    add(&house, &id, "four").await;
+    house.gate().undo(&deleted.change_id.unwrap()).await.unwrap();
+    house.gate().move_test_input(&rows[0], Move::Down).await.unwrap();
+    assert_eq!(contents(&house, &id).await.len(), 4);
 }
 
 /// The contents of a persona's test inputs, in order.
@@ -258,6 +278,8 @@ async fn a_refused_change_leaves_no_trace(house: House) {
         Change::new(&id, Op::Update).set("notes", "a\0b"),
         Change::new(&id, Op::Update).set("colour", "red"),
         Change::new(&id, Op::Update).set("tools", "ls"),
+        Change::new(&id, Op::Update).set("tools", json!(["two words"])),
+        Change::new(&id, Op::Update).set("name", "B").because("a\0b"),
         Change::new(&id, Op::Create).set("name", "Again"),
         Change::new(&id, Op::Label).set("label", "Not A Label").set("revision", 1),
         Change::new(&PersonaId::new("nobody"), Op::Delete),

@@ -8,9 +8,12 @@ use super::written::written;
 use crate::{
     app::{
         platform,
-        state::draft::{Draft, Phase, Standing, Texts},
+        state::{
+            draft::{Draft, Phase, Standing, Texts},
+            shortcut::Shortcut,
+        },
     },
-    domain::{error::ApiError, timestamp::Timestamp, version::Revision},
+    domain::{error::ApiError, merge::merge, timestamp::Timestamp, version::Revision},
 };
 
 /// How long after the last letter a text is saved.
@@ -23,6 +26,9 @@ const RETRY_MS: u32 = 4_000;
 /// What the server has after a save.
 pub type Kept = Result<(Revision, Texts), ApiError>;
 
+/// Fields that could not be saved: what they were written against, and what was written.
+type Unsaved = BTreeMap<String, (String, String)>;
+
 /// A form that saves by itself.
 #[derive(Clone, Copy)]
 pub struct Autosave {
@@ -31,7 +37,7 @@ pub struct Autosave {
     /// Saves now.
     pub save: Callback<()>,
     /// Texts that could not be saved the last time, found in this browser.
-    found: RwSignal<Option<BTreeMap<String, String>>>,
+    found: RwSignal<Option<Unsaved>>,
     memory: StoredValue<String>,
 }
 
@@ -50,7 +56,7 @@ impl Autosave {
         let draft = RwSignal::from(shared.clone());
         let stored_memory = StoredValue::new(memory.clone());
         let save_now = move || {
-            let sent = shared.try_update(|draft| Some((draft.revision, draft.send()?))).flatten();
+            let sent = shared.try_update(Draft::send).flatten();
             let Some((revision, texts)) = sent else { return };
             let (shared, memory, send) = (shared.clone(), memory.clone(), send.clone());
             spawn_local(async move {
@@ -70,6 +76,13 @@ impl Autosave {
         autosave.keep_time();
         autosave.look_back();
         Effect::new(move |_| {
+            platform::on_shortcut(move |wish| {
+                let saves = wish == Shortcut::Save;
+                if saves {
+                    save.run(());
+                }
+                saves
+            });
             platform::warn_before_leaving(move || {
                 draft.try_with_untracked(|draft| draft.standing() != Standing::Saved) == Some(true)
             });
@@ -106,38 +119,53 @@ impl Autosave {
         });
     }
 
+    /// Takes over what was typed into a field before the page came alive.
+    pub fn adopt(self, field: &'static str, element: &str) {
+        let element = element.to_owned();
+        Effect::new(move |_| {
+            if let Some(text) = platform::typed_early(&element) {
+                self.draft.update(|draft| draft.type_in(field, text));
+            }
+        });
+    }
+
     /// Looks for what an earlier visit could not save.
     fn look_back(self) {
         Effect::new(move |_| {
             let memory = self.memory.get_value();
             let kept = platform::kept_draft(&memory);
-            let kept =
-                kept.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok());
-            let Some(kept) = kept else { return };
+            let Some(kept) = kept.and_then(|text| serde_json::from_str::<Unsaved>(&text).ok())
+            else {
+                return;
+            };
             let differs = self.draft.with_untracked(|draft| {
-                draft
-                    .typed
-                    .iter()
-                    .any(|(field, text)| kept.get(*field).is_some_and(|kept| kept != text))
+                let other =
+                    |(field, (_, text)): (&String, &(String, String))| draft.text(field) != *text;
+                kept.iter().any(other)
             });
             if differs { self.found.set(Some(kept)) } else { platform::forget_draft(&memory) }
         });
     }
 
-    /// Takes over the texts that were found, or drops them.
-    fn settle_found(self, take: bool) {
-        if let Some(found) = self.found.get_untracked().filter(|_| take) {
-            self.draft.update(|draft| {
-                let fields: Vec<&'static str> = draft.typed.keys().copied().collect();
-                for field in fields {
-                    if let Some(text) = found.get(field) {
-                        draft.type_in(field, text.clone());
-                    }
+    /// Puts the texts that were found back into the form, merged with what was written since.
+    fn bring_back(self) {
+        let Some(found) = self.found.get_untracked() else { return };
+        self.draft.update(|draft| {
+            let fields: Vec<&'static str> = draft.typed.keys().copied().collect();
+            for field in fields {
+                if let Some((base, text)) = found.get(field) {
+                    let now = draft.text(field);
+                    let both = merge(base, text, &now).unwrap_or_else(|_| text.clone());
+                    draft.type_in(field, both);
                 }
-            });
-        } else {
-            platform::forget_draft(&self.memory.get_value());
-        }
+            }
+        });
+        self.found.set(None);
+    }
+
+    /// Forgets the texts that were found.
+    fn drop_found(self) {
+        platform::forget_draft(&self.memory.get_value());
         self.found.set(None);
     }
 }
@@ -146,7 +174,14 @@ impl Autosave {
 fn remember(memory: &str, draft: &Draft) {
     match draft.standing() {
         Standing::Failed(_) | Standing::Conflict => {
-            platform::keep_draft(memory, &serde_json::to_string(&draft.typed).unwrap_or_default());
+            let changed = draft.changed().into_iter();
+            let unsaved: Unsaved = changed
+                .map(|(field, text)| {
+                    let base = draft.saved.get(field).cloned().unwrap_or_default();
+                    (field.to_owned(), (base, text))
+                })
+                .collect();
+            platform::keep_draft(memory, &serde_json::to_string(&unsaved).unwrap_or_default());
         }
         Standing::Saved => platform::forget_draft(memory),
         Standing::Unsaved | Standing::Saving => {}
@@ -205,10 +240,10 @@ pub fn DraftTrouble(
             <div class="trouble" role="alert">
                 <p>"This browser still has text that could not be saved the last time."</p>
                 <p class="row">
-                    <button type="button" class="button" on:click=move |_| autosave.settle_found(true)>
+                    <button type="button" class="button" on:click=move |_| autosave.bring_back()>
                         "Bring it back"
                     </button>
-                    <button type="button" class="button quiet" on:click=move |_| autosave.settle_found(false)>
+                    <button type="button" class="button quiet" on:click=move |_| autosave.drop_found()>
                         "Drop it"
                     </button>
                 </p>

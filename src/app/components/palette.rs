@@ -41,7 +41,14 @@ pub fn Palette(
     let personas = RwSignal::new(Vec::<Target>::new());
     let problem = RwSignal::new(None::<String>);
     let marked = RwSignal::new(0_usize);
-    let targets = Memo::new(move |_| [personas.get(), places(&search.read())].concat());
+    // Pages stand first, so that nothing moves under the cursor when personas arrive.
+    let targets = Memo::new(move |_| {
+        let search = search.read().trim().to_lowercase();
+        let mut targets = places(&search);
+        let fits = |target: &&Target| target.label.to_lowercase().contains(&search);
+        targets.extend(personas.read().iter().filter(fits).cloned());
+        targets
+    });
     let alarm = platform::Alarm::unset();
     let ask = move |wanted: String| {
         spawn_local(async move {

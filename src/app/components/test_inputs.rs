@@ -80,7 +80,6 @@ pub fn TestInputs(
                     name="content"
                     rows="2"
                     required
-                    maxlength=CONTENT.max_chars
                     placeholder="Say something to this persona…"
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
@@ -144,6 +143,7 @@ fn TestInputRow(
     });
     let label = move || format!("Test input {}", at.get() + 1);
     let field = format!("test-{}", row.id);
+    autosave.adopt(CONTENT.name, &field);
     view! {
         <li class="test">
             <form
@@ -162,7 +162,6 @@ fn TestInputRow(
                     name="content"
                     class="grow"
                     rows=move || text.read().lines().count().clamp(2, 12)
-                    maxlength=CONTENT.max_chars
                     prop:value=text
                     on:input=move |event| draft.update(|draft| draft.type_in(CONTENT.name, event_target_value(&event)))
                     inner_html=written(&row.fields.content)

@@ -7,11 +7,16 @@ use crate::{
     domain::theme::Theme,
 };
 
+/// Makes the choice known to every switch on the page.
+pub fn provide_theme() {
+    provide_context(RwSignal::new(platform::theme()));
+}
+
 /// Three buttons; the chosen one is pressed.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
     let action = ServerAction::<SetTheme>::new();
-    let chosen = RwSignal::new(platform::theme());
+    let chosen = expect_context::<RwSignal<Theme>>();
     let choose = move |theme: Theme| {
         chosen.set(theme);
         platform::apply_theme(theme);

@@ -30,7 +30,7 @@ use crate::{
         error::ApiError,
         id::PersonaId,
         list::Page,
-        version::{LABEL, Revision, USUAL_LABELS, VersionSummary},
+        version::{Revision, USUAL_LABELS, VersionSummary},
     },
 };
 
@@ -103,6 +103,9 @@ pub fn VersionsDrawer(
                 })}
             </Transition>
             <Problem error=failed/>
+            <datalist id="usual-labels">
+                {USUAL_LABELS.map(|label| view! { <option value=label></option> })}
+            </datalist>
             <Transition fallback=|| view! { <div class="skeleton block"></div> }>
                 {move || Suspend::new(async move {
                     version_list(versions.await, id.get_value(), revision, restoring, labelling)
@@ -220,14 +223,10 @@ fn VersionRow(
                                 name="label"
                                 list="usual-labels"
                                 required
-                                maxlength=LABEL.max_chars
                                 autocomplete="off"
                                 placeholder="production"
                             />
                         </label>
-                        <datalist id="usual-labels">
-                            {USUAL_LABELS.map(|label| view! { <option value=label></option> })}
-                        </datalist>
                         <button class="button">"Set"</button>
                     </ActionForm>
                 </details>

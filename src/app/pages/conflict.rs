@@ -1,4 +1,4 @@
-//! Both texts of a conflict that a plain form ran into. Nothing of either is lost.
+//! What a plain form could not save, beside what stands now. Nothing of either is lost.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::use_params_map;
@@ -7,7 +7,7 @@ use crate::{
     app::{
         components::{page_title::PageTitle, problem::PageProblem, written::written},
         server_fns::{
-            conflicts::{KeptConflict, open_conflict},
+            conflicts::{KeptText, open_conflict},
             personas::SavePersona,
             test_inputs::SaveTestInput,
         },
@@ -53,36 +53,44 @@ fn argument(field: &str) -> &'static str {
     }
 }
 
-fn shown(kept: KeptConflict) -> impl IntoView {
+fn shown(kept: KeptText) -> impl IntoView {
     let back = format!("/personas/{}", kept.persona);
     let action = match kept.entity.kind {
         EntityKind::Persona => SavePersona::url(),
         EntityKind::TestInput => SaveTestInput::url(),
     };
     let id = kept.entity.id;
-    let settled = kept.texts.is_empty();
+    let revision = kept.texts.first().map(|text| text.revision);
+    let told = match (&kept.why, revision) {
+        (_, None) => "Nothing of it differs from what is saved now.".into(),
+        (Some(why), Some(_)) => why.to_string(),
+        (None, Some(_)) => "It was changed elsewhere while you edited it.".into(),
+    };
     view! {
         <header class="page-head">
             <h1>"Two texts"</h1>
             <a class="button quiet" href=back>"Back to the persona"</a>
         </header>
-        <p>
-            {if settled {
-                "This conflict is settled: nothing of it differs from what is saved now."
-            } else {
-                "It was changed elsewhere while you edited it. Your text stands on the left; change it as you like and save it, or leave it."
-            }}
-        </p>
-        {kept.texts.into_iter().map(|Conflict { field, yours, theirs, revision, .. }| view! {
+        <p>{told}</p>
+        {revision.map(|revision| view! {
             <form class="trouble" method="post" action=action>
-                <input type="hidden" name="id" value=id.clone()/>
+                <p>"Your text stands on the left. Change it as you like and save it, or leave it."</p>
+                <input type="hidden" name="id" value=id/>
                 <input type="hidden" name="revision" value=revision.to_string()/>
-                <div class="both">
-                    <label>"Yours" <textarea name=argument(&field) rows="16" inner_html=written(&yours)></textarea></label>
-                    <label>"Saved now" <textarea readonly rows="16" inner_html=written(&theirs)></textarea></label>
-                </div>
+                {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| view! {
+                    <div class="both">
+                        <label>
+                            "Your " {field.clone()}
+                            <textarea name=argument(&field) rows="12" inner_html=written(&yours)></textarea>
+                        </label>
+                        <label>
+                            "Saved now"
+                            <textarea readonly rows="12" inner_html=written(&theirs)></textarea>
+                        </label>
+                    </div>
+                }).collect_view()}
                 <p class="row"><button class="button">"Save the left text"</button></p>
             </form>
-        }).collect_view()}
+        })}
     }
 }

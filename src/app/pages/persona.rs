@@ -1,6 +1,6 @@
 //! The persona editor.
 
-use leptos::{prelude::*, server_fn::ServerFn};
+use leptos::{prelude::*, server_fn::ServerFn, task::spawn_local};
 use leptos_router::{
     components::A,
     hooks::{use_params_map, use_query_map},
@@ -25,15 +25,14 @@ use crate::{
             DeletePersona, DuplicatePersona, EditorData, PersonaForm, SavePersona, open_persona,
             preview_markdown, save_persona,
         },
-        state::{
-            draft::{Draft, Texts},
-            shortcut::Shortcut,
-        },
+        state::draft::{Draft, Texts},
     },
     domain::{
         field::grouped,
         id::PersonaId,
-        persona::{APPEARANCE, MODEL, NAME, NOTES, PersonaFields, SYSTEM_PROMPT, TOOL, Tier},
+        persona::{
+            APPEARANCE, EditedPersona, MODEL, NAME, NOTES, PersonaFields, SYSTEM_PROMPT, TOOL, Tier,
+        },
         tokens,
     },
 };
@@ -45,14 +44,12 @@ const TIER: &str = "tier";
 pub fn PersonaPage() -> impl IntoView {
     let params = use_params_map();
     let id = Memo::new(move |_| PersonaId::new(params.read().get("id").unwrap_or_default()));
-    let undone = use_notices().undone;
-    let data = Resource::new(move || (id.get(), undone.get()), |(id, _)| open_persona(id));
-    let reload = Callback::new(move |()| data.refetch());
+    let data = Resource::new(move || id.get(), open_persona);
     view! {
         <Transition fallback=EditorSkeleton>
             {move || Suspend::new(async move {
                 match data.await {
-                    Ok(data) => view! { <Editor data reload/> }.into_any(),
+                    Ok(data) => view! { <Editor data/> }.into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -75,7 +72,7 @@ fn texts(fields: &PersonaFields) -> Texts {
 
 /// The editor of one persona.
 #[component]
-fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
+fn Editor(data: EditorData) -> impl IntoView {
     let EditorData { persona, test_inputs } = data;
     let persona_id = persona.id.clone();
     let id = StoredValue::new(persona.id.clone());
@@ -85,6 +82,7 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
         move |revision, mut changed| {
             let id = persona_id.clone();
             async move {
+                let tools = changed.get(TOOL.name).cloned();
                 let form = PersonaForm {
                     name: changed.remove(NAME.name),
                     system_prompt: changed.remove(SYSTEM_PROMPT.name),
@@ -95,7 +93,14 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
                     tier: changed.remove(TIER),
                 };
                 let kept = save_persona(id, revision, form).await?;
-                Ok((kept.revision, texts(&kept.fields)))
+                let mut theirs = texts(&kept.fields);
+                // The same tools, however they are parted: the person's commas stay.
+                theirs.extend(
+                    tools
+                        .filter(|tools| PersonaFields::parse_tools(tools) == kept.fields.tools)
+                        .map(|tools| (TOOL.name, tools)),
+                );
+                Ok((kept.revision, theirs))
             }
         },
     );
@@ -110,13 +115,23 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
         if is_new {
             platform::focus("name");
         }
-        platform::on_shortcut(move |wish| {
-            let saves = wish == Shortcut::Save;
-            if saves {
-                autosave.save.run(());
+    });
+    autosave.adopt(NAME.name, "name");
+    let refresh = Callback::new(move |()| {
+        spawn_local(async move {
+            if let Ok(now) = open_persona(id.get_value()).await {
+                let EditedPersona { revision, fields, .. } = now.persona;
+                draft.try_update(|draft| draft.kept(revision, texts(&fields)));
             }
-            saves
         });
+    });
+    let undone = use_notices().undone;
+    Effect::new(move |seen: Option<u32>| {
+        let now = undone.get();
+        if seen.is_some_and(|seen| seen != now) {
+            refresh.run(());
+        }
+        now
     });
     let versions_path = format!("/personas/{}?versions=1", persona.id);
     view! {
@@ -141,7 +156,6 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
                     name="form[name]"
                     form="editor"
                     required
-                    maxlength=NAME.max_chars
                     autocomplete="off"
                     value=persona.fields.name.clone()
                     prop:value=name
@@ -167,18 +181,14 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
                     <summary>"Appearance, notes and model"</summary>
                     <div class="stack">
                         <TextBox autosave field=APPEARANCE.name argument="form[appearance]" label="Appearance"
-                            hint="How it looks: used in chats and for pictures."
-                            max=APPEARANCE.max_chars initial=persona.fields.appearance.clone()/>
+                            hint="How it looks: used in chats and for pictures." initial=persona.fields.appearance.clone()/>
                         <TextBox autosave field=NOTES.name argument="form[notes]" label="Notes"
-                            hint="For you. Never sent to a model."
-                            max=NOTES.max_chars initial=persona.fields.notes.clone()/>
+                            hint="For you. Never sent to a model." initial=persona.fields.notes.clone()/>
                         <div class="pair">
                             <LineBox autosave field=MODEL.name argument="form[model]" label="Model"
-                                hint="Empty means the default model."
-                                max=MODEL.max_chars initial=persona.fields.model.clone()/>
+                                hint="Empty means the default model." initial=persona.fields.model.clone()/>
                             <LineBox autosave field=TOOL.name argument="form[tools]" label="Tools"
-                                hint="Names, parted by commas."
-                                max=4000 initial=persona.fields.tools.join(", ")/>
+                                hint="Names, parted by commas." initial=persona.fields.tools.join(", ")/>
                         </div>
                         <TierField autosave initial=persona.fields.tier/>
                     </div>
@@ -187,7 +197,7 @@ fn Editor(data: EditorData, reload: Callback<()>) -> impl IntoView {
             <TestInputs persona=persona.id.clone() initial=test_inputs/>
         </div>
         {move || shows_versions.get().then(|| view! {
-            <VersionsDrawer persona=id.get_value() revision changed=reload/>
+            <VersionsDrawer persona=id.get_value() revision changed=refresh/>
         })}
     }
 }
@@ -227,6 +237,7 @@ fn PersonaActions(id: PersonaId) -> impl IntoView {
 fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoView {
     let draft = autosave.draft;
     let text = Memo::new(move |_| draft.read().text(SYSTEM_PROMPT.name));
+    autosave.adopt(SYSTEM_PROMPT.name, "system-prompt");
     let query = use_query_map();
     let previewing = Memo::new(move |_| query.read().get("preview").is_some());
     let preview = Resource::new(
@@ -257,7 +268,6 @@ fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoV
                 name="form[system_prompt]"
                 form="editor"
                 rows=move || text.read().lines().count().clamp(12, 40)
-                maxlength=SYSTEM_PROMPT.max_chars
                 spellcheck="true"
                 placeholder="Who is it? How does it speak? What does it do when it is unsure?"
                 prop:value=text
@@ -295,11 +305,11 @@ fn TextBox(
     argument: &'static str,
     label: &'static str,
     hint: &'static str,
-    max: usize,
     initial: String,
 ) -> impl IntoView {
     let draft = autosave.draft;
     let text = Memo::new(move |_| draft.read().text(field));
+    autosave.adopt(field, field);
     view! {
         <div class="field">
             <label for=field>{label}</label>
@@ -309,7 +319,6 @@ fn TextBox(
                 name=argument
                 form="editor"
                 rows=move || text.read().lines().count().clamp(2, 12)
-                maxlength=max
                 prop:value=text
                 on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))
                 inner_html=written(&initial)
@@ -327,11 +336,11 @@ fn LineBox(
     argument: &'static str,
     label: &'static str,
     hint: &'static str,
-    max: usize,
     initial: String,
 ) -> impl IntoView {
     let draft = autosave.draft;
     let text = Memo::new(move |_| draft.read().text(field));
+    autosave.adopt(field, field);
     view! {
         <div class="field">
             <label for=field>{label}</label>
@@ -340,7 +349,6 @@ fn LineBox(
                 name=argument
                 form="editor"
                 autocomplete="off"
-                maxlength=max
                 value=initial
                 prop:value=text
                 on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))

@@ -1,9 +1,11 @@
 //! In the browser: keys, timers, dialogs and the page's memory are real.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement, Storage};
+use web_sys::{HtmlElement, HtmlInputElement, HtmlTextAreaElement, Storage};
 
 use crate::{
     app::state::shortcut::{Shortcut, shortcut},
@@ -79,8 +81,7 @@ pub fn on_shortcut(act: impl Fn(Shortcut) -> bool + 'static) {
         let dialog = document().query_selector("dialog[open]").ok().flatten().is_some();
         if let Some(wish) = shortcut(&event.key(), ctrl, typing)
             && !event.alt_key()
-            && !event.default_prevented()
-            && !(wish == Shortcut::Close && dialog)
+            && !(wish == Shortcut::Close && (dialog || event.default_prevented()))
             && act(wish)
         {
             event.prevent_default();
@@ -141,6 +142,36 @@ pub fn focus(id: &str) {
 
 fn storage() -> Option<Storage> {
     window().local_storage().ok().flatten()
+}
+
+thread_local! {
+    /// What was typed before the page came alive, by element.
+    static EARLY: RefCell<HashMap<String, String>> = RefCell::default();
+}
+
+/// Notes what was typed while the program was still loading: taking over the page resets it.
+pub fn note_early_typing() {
+    let Ok(fields) = document().query_selector_all("main :is(textarea, input)[id]") else { return };
+    for at in 0..fields.length() {
+        let Some(field) = fields.get(at) else { continue };
+        let typed = match field.dyn_into::<HtmlTextAreaElement>() {
+            Ok(area) => {
+                let first = area.default_value().unwrap_or_default();
+                (area.value() != first).then(|| (area.id(), area.value()))
+            }
+            Err(other) => other.dyn_into::<HtmlInputElement>().ok().and_then(|input| {
+                (input.value() != input.default_value()).then(|| (input.id(), input.value()))
+            }),
+        };
+        if let Some((id, text)) = typed {
+            EARLY.with_borrow_mut(|early| early.insert(id, text));
+        }
+    }
+}
+
+/// What was typed into an element before the page came alive. It is told once.
+pub fn typed_early(element: &str) -> Option<String> {
+    EARLY.with_borrow_mut(|early| early.remove(element))
 }
 
 /// Keeps what could not be sent, for the case that the page is lost.

@@ -111,6 +111,14 @@ pub fn close_popovers() -> bool {
 /// There is nothing to focus.
 pub fn focus(_: &str) {}
 
+/// Nobody types on the server.
+pub fn note_early_typing() {}
+
+/// Nobody types on the server.
+pub fn typed_early(_: &str) -> Option<String> {
+    None
+}
+
 /// The server keeps no drafts.
 pub fn keep_draft(_: &str, _: &str) {}
 

@@ -1,4 +1,4 @@
-//! Conflicts that were kept because a plain form could not wait.
+//! What a plain form could not save.
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,33 +9,34 @@ use crate::domain::{
     id::{ChangeId, PersonaId},
 };
 
-/// A kept conflict, as the page shows it.
+/// What could not be saved, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptConflict {
+pub struct KeptText {
     /// What was being edited.
     pub entity: Entity,
     /// The persona whose page it is on.
     pub persona: PersonaId,
-    /// The texts that could not be joined.
+    /// Why it cannot be saved as it is; `None` when another edit was in its way.
+    pub why: Option<ApiError>,
+    /// Both texts of every field in which they differ.
     pub texts: Vec<Conflict>,
 }
 
-/// A kept conflict against what stands now.
+/// What could not be saved, beside what stands now.
 #[server(prefix = "/fn", endpoint = "open_conflict")]
 pub async fn open_conflict(
     /// The change.
     id: ChangeId,
-) -> Result<KeptConflict, ApiError> {
+) -> Result<KeptText, ApiError> {
     use crate::{domain::change::EntityKind, state::desk};
 
     let desk = desk()?;
-    let (entity, texts) = desk.gate.open_conflict(&id).await?;
-    let persona = match entity.kind {
-        EntityKind::Persona => PersonaId::new(entity.id.as_str()),
+    let refused = desk.gate.open_refused(&id).await?;
+    let persona = match refused.entity.kind {
+        EntityKind::Persona => PersonaId::new(refused.entity.id.as_str()),
         EntityKind::TestInput => {
-            let mut link = desk.read().await?;
-            link.test_input_owner(&entity.id.as_str().into()).await?
+            desk.read().await?.test_input_owner(&refused.entity.id.as_str().into()).await?
         }
     };
-    Ok(KeptConflict { entity, persona, texts })
+    Ok(KeptText { entity: refused.entity, persona, why: refused.why, texts: refused.texts })
 }

@@ -101,7 +101,8 @@ pub struct PersonaForm {
     pub tier: Option<String>,
 }
 
-/// Writes the fields that are given. Without JavaScript a conflict is kept and shown on its own page.
+/// Writes the fields that are given. What a plain form cannot save is kept and shown
+/// on a page of its own.
 #[server(prefix = "/fn", endpoint = "save_persona")]
 pub async fn save_persona(
     /// Which persona.
@@ -118,7 +119,7 @@ pub async fn save_persona(
             field::unix_lines,
             persona::PersonaFields,
         },
-        state::{desk, keep_conflict},
+        state::{desk, keep_refused},
     };
 
     let desk = desk()?;
@@ -140,7 +141,7 @@ pub async fn save_persona(
         change = change.set("tools", PersonaFields::parse_tools(&tools));
     }
     let saved = desk.gate.submit(change.clone()).await;
-    keep_conflict(&desk, &saved, change).await?;
+    keep_refused(&desk, &saved, change).await?;
     saved?;
     let kept = desk.read().await?.persona(&id).await?;
     Ok(kept.into())

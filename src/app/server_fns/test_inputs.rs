@@ -66,14 +66,14 @@ pub async fn save_test_input(
             change::{Change, Op},
             field::unix_lines,
         },
-        state::{desk, keep_conflict},
+        state::{desk, keep_refused},
     };
 
     let desk = desk()?;
     let change =
         Change::new(&id, Op::Update).based_on(revision).set("content", unix_lines(&content));
     let saved = desk.gate.submit(change.clone()).await;
-    keep_conflict(&desk, &saved, change).await?;
+    keep_refused(&desk, &saved, change).await?;
     saved?;
     let kept = desk.read().await?.test_input(&id).await?;
     Ok(kept.into())

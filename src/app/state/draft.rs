@@ -5,7 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{change::Conflict, error::ApiError, merge::merge, version::Revision};
+use crate::domain::{
+    change::Conflict,
+    error::ApiError,
+    merge::{Overlap, merge},
+    version::Revision,
+};
 
 /// The texts of a form, by field name.
 pub type Texts = BTreeMap<&'static str, String>;
@@ -16,7 +21,7 @@ pub enum Phase {
     /// Nothing is on its way.
     #[default]
     Resting,
-    /// These texts are on their way.
+    /// These fields are on their way.
     Sending(Texts),
     /// The last try failed; typing or a retry tries again.
     Failed(ApiError),
@@ -52,12 +57,21 @@ pub struct Draft {
     pub phase: Phase,
     /// Whether the last save brought in text from elsewhere.
     pub merged: bool,
+    /// How the person settled a conflict: this field is written over that revision, before the rest.
+    decided: Option<(Revision, &'static str)>,
 }
 
 impl Draft {
     /// A form that shows what is saved.
     pub fn new(revision: Revision, saved: Texts) -> Self {
-        Self { revision, typed: saved.clone(), saved, phase: Phase::Resting, merged: false }
+        Self {
+            revision,
+            typed: saved.clone(),
+            saved,
+            phase: Phase::Resting,
+            merged: false,
+            decided: None,
+        }
     }
 
     /// The text of a field.
@@ -67,7 +81,7 @@ impl Draft {
 
     /// Whether there is something to keep.
     pub fn is_dirty(&self) -> bool {
-        self.typed != self.saved
+        self.decided.is_some() || self.typed != self.saved
     }
 
     /// What the form shows about itself.
@@ -90,34 +104,58 @@ impl Draft {
         }
     }
 
-    /// Begins to save: the fields that differ, unless something is on its way or nothing differs.
-    pub fn send(&mut self) -> Option<Texts> {
-        if matches!(self.phase, Phase::Sending(_) | Phase::Conflicting(_)) || !self.is_dirty() {
+    /// Begins to save: what differs, and the revision it was written against. Nothing while something
+    /// is on its way, waits for a decision, or does not differ.
+    pub fn send(&mut self) -> Option<(Revision, Texts)> {
+        if matches!(self.phase, Phase::Sending(_) | Phase::Conflicting(_)) {
             return None;
         }
-        let changed = self
-            .typed
-            .iter()
-            .filter(|(field, text)| self.saved.get(*field) != Some(*text))
-            .map(|(field, text)| (*field, text.clone()))
-            .collect();
-        self.phase = Phase::Sending(self.typed.clone());
-        Some(changed)
+        let (revision, texts) = match self.decided {
+            Some((revision, field)) => (revision, Texts::from([(field, self.text(field))])),
+            None => (self.revision, self.changed()),
+        };
+        if texts.is_empty() {
+            return None;
+        }
+        self.phase = Phase::Sending(texts.clone());
+        Some((revision, texts))
     }
 
-    /// The server kept it, and says what it has now.
+    /// The fields that differ from what is saved.
+    pub fn changed(&self) -> Texts {
+        let differs =
+            |(field, text): &(&&'static str, &String)| self.saved.get(*field) != Some(*text);
+        let changed = self.typed.iter().filter(differs);
+        changed.map(|(field, text)| (*field, text.clone())).collect()
+    }
+
+    /// The server says what it has now, after a save or because it changed elsewhere. What is typed
+    /// meanwhile is merged in, field by field; where that cannot be done the person is asked.
     pub fn kept(&mut self, revision: Revision, theirs: Texts) {
         let sent = match std::mem::take(&mut self.phase) {
             Phase::Sending(sent) => sent,
-            Phase::Resting | Phase::Failed(_) | Phase::Conflicting(_) => self.saved.clone(),
+            Phase::Resting | Phase::Failed(_) | Phase::Conflicting(_) => Texts::new(),
         };
-        self.merged = theirs.iter().any(|(field, text)| sent.get(field) != Some(text));
+        self.decided = None;
+        self.merged = false;
         for (field, theirs) in &theirs {
-            let sent = sent.get(field).map_or("", String::as_str);
+            // Both sides started from what was sent or, where nothing was, from what was saved.
+            let base =
+                sent.get(field).or_else(|| self.saved.get(field)).cloned().unwrap_or_default();
+            self.merged |= base != *theirs;
             let typed = self.text(field);
-            // Where the two cannot be joined, the person's text stays and is saved next.
-            let text = merge(sent, &typed, theirs).unwrap_or(typed);
-            self.typed.insert(field, text);
+            match merge(&base, &typed, theirs) {
+                Ok(text) => drop(self.typed.insert(field, text)),
+                Err(Overlap) => {
+                    self.phase = Phase::Conflicting(Conflict {
+                        field: (*field).into(),
+                        yours: typed,
+                        theirs: theirs.clone(),
+                        base,
+                        revision,
+                    });
+                }
+            }
         }
         self.revision = revision;
         self.saved = theirs;
@@ -131,11 +169,11 @@ impl Draft {
         };
     }
 
-    /// The person decided how the passage shall read; the next save writes it over what is there.
+    /// The person decided how the passage shall read. It is written over what is there; the other
+    /// fields keep the revision that they were written against.
     pub fn decide(&mut self, field: &'static str, text: String) {
         if let Phase::Conflicting(conflict) = std::mem::take(&mut self.phase) {
-            self.revision = conflict.revision;
-            self.saved.insert(field, conflict.theirs);
+            self.decided = Some((conflict.revision, field));
             self.typed.insert(field, text);
         }
     }
@@ -161,7 +199,7 @@ mod tests {
         draft.type_in("prompt", "two".into());
 
         assert_eq!(draft.standing(), Standing::Unsaved);
-        assert_eq!(draft.send(), Some(Texts::from([("prompt", "two".into())])));
+        assert_eq!(draft.send(), Some((1, Texts::from([("prompt", "two".into())]))));
         assert_eq!(draft.standing(), Standing::Saving);
         assert_eq!(draft.send(), None);
     }
@@ -205,7 +243,17 @@ mod tests {
         assert_eq!(draft.standing(), Standing::Failed(ApiError::Offline));
         assert_eq!(draft.text("prompt"), "two");
         draft.type_in("prompt", "two!".into());
-        assert_eq!(draft.send(), Some(Texts::from([("prompt", "two!".into())])));
+        assert_eq!(draft.send(), Some((1, Texts::from([("prompt", "two!".into())]))));
+    }
+
+    fn conflict(revision: Revision) -> ApiError {
+        ApiError::Conflict(Box::new(Conflict {
+            field: "prompt".into(),
+            yours: "mine".into(),
+            theirs: "theirs".into(),
+            base: "one".into(),
+            revision,
+        }))
     }
 
     #[test]
@@ -213,21 +261,33 @@ mod tests {
         let mut draft = draft("one");
         draft.type_in("prompt", "mine".into());
         draft.send();
-        let conflict = Conflict {
-            field: "prompt".into(),
-            yours: "mine".into(),
-            theirs: "theirs".into(),
-            base: "one".into(),
-            revision: 7,
-        };
 
-        draft.refused(ApiError::Conflict(Box::new(conflict)));
+        draft.refused(conflict(7));
 
         assert_eq!(draft.standing(), Standing::Conflict);
         assert_eq!(draft.send(), None);
         draft.decide("prompt", "both".into());
-        assert_eq!(draft.revision, 7);
-        assert_eq!(draft.send(), Some(Texts::from([("prompt", "both".into())])));
+        assert_eq!(draft.send(), Some((7, Texts::from([("prompt", "both".into())]))));
+        draft.kept(8, texts("both"));
+        assert_eq!(draft.standing(), Standing::Saved);
+    }
+
+    #[test]
+    fn settling_one_field_does_not_write_another_over_what_was_changed_elsewhere() {
+        let mut draft = draft("one");
+        draft.type_in("prompt", "mine".into());
+        draft.type_in("name", "Anna".into());
+        draft.send();
+        draft.refused(conflict(2));
+
+        draft.decide("prompt", "mine".into());
+
+        assert_eq!(draft.send(), Some((2, Texts::from([("prompt", "mine".into())]))));
+        // Elsewhere the name was changed too: now that is asked, not overwritten.
+        let theirs = Texts::from([("name", "Andrea".into()), ("prompt", "mine".into())]);
+        draft.kept(3, theirs);
+        assert_eq!(draft.standing(), Standing::Conflict);
+        assert_eq!(draft.text("name"), "Anna");
     }
 
     #[test]
@@ -235,17 +295,23 @@ mod tests {
         let mut draft = draft("one");
         draft.type_in("prompt", "mine".into());
         draft.send();
-        let conflict = Conflict {
-            field: "prompt".into(),
-            yours: "mine".into(),
-            theirs: "theirs".into(),
-            base: "one".into(),
-            revision: 2,
-        };
-        draft.refused(ApiError::Conflict(Box::new(conflict)));
+        draft.refused(conflict(2));
 
         draft.decide("prompt", "theirs".into());
 
+        draft.send();
+        draft.kept(2, texts("theirs"));
         assert_eq!(draft.standing(), Standing::Saved);
+    }
+
+    #[test]
+    fn a_change_from_elsewhere_appears_without_disturbing_what_is_typed() {
+        let mut draft = draft("Be brief.\nBe kind.\n");
+        draft.type_in("prompt", "Be very brief.\nBe kind.\n".into());
+
+        draft.kept(4, texts("Be brief.\nBe kind.\nAsk.\n"));
+
+        assert_eq!(draft.text("prompt"), "Be very brief.\nBe kind.\nAsk.\n");
+        assert_eq!(draft.standing(), Standing::Unsaved);
     }
 }

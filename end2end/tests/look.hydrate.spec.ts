@@ -5,11 +5,10 @@ import { expect, fitsTheScreen, open, persona, test } from "./house";
 const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/bin", "/settings", "/nothing"];
 
 for (const path of pages) {
-  test(`${path} fits the screen and has no barriers`, async ({ page, javaScriptEnabled }) => {
+  test(`${path} fits the screen and has no barriers`, async ({ page }) => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      await open(page, path, javaScriptEnabled);
-      if (!javaScriptEnabled) continue;
+      await open(page, path);
       await fitsTheScreen(page);
       const { violations } = await new AxeBuilder({ page }).analyze();
       expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
@@ -17,12 +16,12 @@ for (const path of pages) {
   });
 }
 
-test("long and odd names break no page", async ({ page, request, javaScriptEnabled }) => {
+test("long and odd names break no page", async ({ page, request }) => {
   const name = "W".repeat(120) + "<b>‮bidi" + "👩‍👩‍👧".repeat(5);
   const { id } = await persona(request, { name, systemPrompt: "x".repeat(5000) });
   for (const path of ["/", `/personas/${id}`]) {
-    await open(page, path, javaScriptEnabled);
-    if (javaScriptEnabled) await fitsTheScreen(page);
+    await open(page, path);
+    await fitsTheScreen(page);
   }
   await request.delete(`/api/storage/personas/${id}`);
 });
