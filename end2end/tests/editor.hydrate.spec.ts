@@ -162,3 +162,52 @@ test("a deleted persona is brought back by Undo", async ({ page, request }) => {
   await page.getByRole("button", { name: "Undo" }).click();
   await expect.poll(async () => (await read(request, id)).name).toBe(name);
 });
+
+test("what is typed before the program has loaded is kept", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "one" });
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/*.wasm", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`/personas/${id}`, { waitUntil: "commit" });
+  await page.locator("#system-prompt").fill("typed early");
+  release();
+  await expect(page.locator("html[data-alive]")).toBeAttached();
+  await expect(page.locator("#system-prompt")).toHaveValue("typed early");
+  await expect.poll(async () => (await read(request, id)).systemPrompt).toBe("typed early");
+});
+
+test("settling a conflict keeps what was changed elsewhere in other fields", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await open(page, `/personas/${id}`);
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long.", notes: "theirs" } });
+  await page.locator("#system-prompt").fill("Be funny.");
+  await page.getByRole("button", { name: "Save the left text" }).click();
+  await expect(page.locator(state)).toContainText("Saved");
+  await expect(page.getByLabel("Notes")).toHaveValue("theirs");
+  const now = await read(request, id);
+  expect([now.systemPrompt, (now as any).notes]).toEqual(["Be funny.", "theirs"]);
+});
+
+test("commas in the list of tools stay where they were typed", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await page.getByLabel("Tools").fill("ls, ");
+  await expect(page.locator(state)).toHaveText("Saved");
+  await expect(page.getByLabel("Tools")).toHaveValue("ls, ");
+  expect((await read(request, id) as any).tools).toEqual(["ls"]);
+});
+
+test("a restored version can be taken back without losing what is typed", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "first" });
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "second" } });
+  await open(page, `/personas/${id}?versions=1`);
+  const drawer = page.getByRole("complementary", { name: "Versions" });
+  await drawer.getByText("1 more save just before").click();
+  await drawer.getByRole("button", { name: "Restore" }).click();
+  await expect(page.locator("#system-prompt")).toHaveValue("first");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.locator("#system-prompt")).toHaveValue("second");
+});

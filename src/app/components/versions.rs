@@ -143,7 +143,7 @@ fn version_list(
                     {(folded_count > 0).then(|| view! {
                         <li class="folded">
                             <details>
-                                <summary>{folded_count} " more saves just before"</summary>
+                                <summary>{saves_before(folded_count)}</summary>
                                 <ol class="versions">{rows}</ol>
                             </details>
                         </li>
@@ -154,6 +154,13 @@ fn version_list(
         {older}
     }
     .into_any()
+}
+
+fn saves_before(count: usize) -> String {
+    match count {
+        1 => "1 more save just before".into(),
+        _ => format!("{count} more saves just before"),
+    }
 }
 
 /// One version in the list.
