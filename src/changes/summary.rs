@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::change::{Change, Fields, Op};
+use crate::domain::change::{Change, Fields, Op, field_label};
 
 /// The most of a text that a summary quotes.
 const QUOTE_CHARS: usize = 60;
@@ -37,10 +37,7 @@ fn changed(change: &Change, before: &Fields) -> String {
         .filter(|(field, value)| before.get(*field) != Some(*value))
         .map(|(field, value)| match (field.as_str(), value) {
             ("name", Value::String(name)) => format!("the name to {}", quoted(name)),
-            ("systemPrompt", _) => "the system prompt".into(),
-            ("roleplayData", _) => "the roleplay data".into(),
-            ("content", _) => "the test input".into(),
-            (field, _) => format!("the {field}"),
+            (field, _) => format!("the {}", field_label(field)),
         })
         .collect();
     match names.split_last() {

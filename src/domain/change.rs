@@ -247,3 +247,20 @@ pub struct Conflict {
     /// The revision that `theirs` is.
     pub revision: Revision,
 }
+
+impl Conflict {
+    /// What a person calls the field.
+    pub fn label(&self) -> &str {
+        field_label(&self.field)
+    }
+}
+
+/// What a person calls a field that JSON names so.
+pub fn field_label(field: &str) -> &str {
+    match field {
+        "systemPrompt" => "system prompt",
+        "roleplayData" => "roleplay data",
+        "content" => "test input",
+        other => other,
+    }
+}

@@ -52,7 +52,7 @@ pub enum ApiError {
         method: String,
     },
     /// Somebody else changed the same passage meanwhile.
-    #[error("The {} was changed elsewhere while you edited it. Both texts are kept: choose one, or join them.", .0.field)]
+    #[error("The same passage of the {} was changed elsewhere. Both texts are kept: choose one, or join them.", .0.label())]
     Conflict(Box<Conflict>),
     /// What should be new exists already.
     #[error("There is already a {what} with that identifier.")]

@@ -13,7 +13,7 @@ use crate::{
         },
     },
     domain::{
-        change::{Conflict, EntityKind},
+        change::{Conflict, EntityKind, field_label},
         id::ChangeId,
     },
 };
@@ -80,7 +80,7 @@ fn shown(kept: KeptText) -> impl IntoView {
                 {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| view! {
                     <div class="both">
                         <label>
-                            "Your " {field.clone()}
+                            "Your " {field_label(&field).to_owned()}
                             <textarea name=argument(&field) rows="12" inner_html=written(&yours)></textarea>
                         </label>
                         <label>
