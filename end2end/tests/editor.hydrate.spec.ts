@@ -51,7 +51,7 @@ test("two tabs that edit one passage are shown both texts", async ({ page, reque
   await expect(page.getByLabel("Yours")).toHaveValue("Be funny.");
   await expect(page.getByLabel("Theirs")).toHaveValue("Be long.");
   await page.getByLabel("Yours").fill("Be funny and long.");
-  await page.getByRole("button", { name: "Save the left text" }).click();
+  await page.getByRole("button", { name: "Save mine" }).click();
   await expect(page.locator(state)).toHaveText("Saved");
   await expect(page.locator("#system-prompt")).toHaveValue("Be funny and long.");
   expect((await read(request, id)).systemPrompt).toBe("Be funny and long.");
@@ -124,6 +124,46 @@ test("bad input is told beside the form and changes nothing", async ({ page, req
   await expect(page.locator(state)).toHaveText("Saved");
 });
 
+test("a field can be emptied, and a name cannot", async ({ page, request }) => {
+  const { id, name } = await persona(request, { systemPrompt: "one" });
+  await open(page, `/personas/${id}`);
+  await page.locator("#system-prompt").fill("");
+  await expect(page.locator(state)).toHaveText("Saved");
+  await expect.poll(async () => (await read(request, id)).systemPrompt).toBe("");
+  await page.getByLabel("Name").fill("");
+  await expect(page.locator(state)).toContainText("Not saved");
+  await expect(page.getByText("The name must not be empty.")).toBeVisible();
+  await expect(page.getByLabel("Name")).toHaveValue("");
+  expect((await read(request, id)).name).toBe(name);
+  await page.getByLabel("Name").fill(name);
+  await expect(page.locator(state)).toHaveText("Saved");
+});
+
+test("typing on while a conflict waits is part of one's own text", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await open(page, `/personas/${id}`);
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long." } });
+  await page.locator("#system-prompt").fill("Be funny.");
+  await expect(page.getByLabel("Yours")).toHaveValue("Be funny.");
+  await page.locator("#system-prompt").fill("Be funny, and much more.");
+  await expect(page.getByLabel("Yours")).toHaveValue("Be funny, and much more.");
+  await page.getByRole("button", { name: "Save mine" }).click();
+  await expect(page.locator(state)).toContainText("Saved");
+  expect((await read(request, id)).systemPrompt).toBe("Be funny, and much more.");
+});
+
+test("the cursor stays with a test input that is moved by keyboard", async ({ page, request }) => {
+  const { id } = await persona(request);
+  for (const content of ["One?", "Two?", "Three?"]) {
+    await request.post(`/api/storage/personas/${id}/test-inputs`, { data: { content } });
+  }
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Move Test input 3 up" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByLabel("Test input 2", { exact: true })).toHaveValue("Three?");
+  await expect(page.getByRole("button", { name: "Move Test input 2 up" })).toBeFocused();
+});
+
 test("a deleted test input comes back by Undo", async ({ page, request }) => {
   const { id } = await persona(request);
   await request.post(`/api/storage/personas/${id}/test-inputs`, { data: { content: "Hello?" } });
@@ -184,7 +224,7 @@ test("settling a conflict keeps what was changed elsewhere in other fields", asy
   await open(page, `/personas/${id}`);
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long.", notes: "theirs" } });
   await page.locator("#system-prompt").fill("Be funny.");
-  await page.getByRole("button", { name: "Save the left text" }).click();
+  await page.getByRole("button", { name: "Save mine" }).click();
   await expect(page.locator(state)).toContainText("Saved");
   await expect(page.getByLabel("Notes")).toHaveValue("theirs");
   const now = await read(request, id);

@@ -1,15 +1,19 @@
 //! Reading requests, with sentences for what cannot be read.
 
-use aide::{OperationInput, generate::GenContext, openapi::Operation};
+use aide::{
+    OperationInput, OperationOutput,
+    generate::GenContext,
+    openapi::{Operation, Response as Described},
+};
 use axum::{
     Json,
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Path, Query, Request, rejection::BytesRejection},
     http::{StatusCode, header, request::Parts},
-    response::IntoResponse,
+    response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::domain::{
     error::ApiError,
@@ -116,6 +120,34 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
 impl<T: JsonSchema> OperationInput for Segments<T> {
     fn operation_input(context: &mut GenContext, operation: &mut Operation) {
         Path::<T>::operation_input(context, operation);
+    }
+}
+
+/// A new thing, with status 201.
+pub struct Created<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Json(self.0)).into_response()
+    }
+}
+
+impl<T: JsonSchema + Serialize> OperationOutput for Created<T> {
+    type Inner = T;
+
+    fn operation_response(
+        context: &mut GenContext,
+        operation: &mut Operation,
+    ) -> Option<Described> {
+        Json::<T>::operation_response(context, operation)
+    }
+
+    fn inferred_responses(
+        context: &mut GenContext,
+        operation: &mut Operation,
+    ) -> Vec<(Option<u16>, Described)> {
+        let response = Self::operation_response(context, operation);
+        response.map(|response| (Some(201), response)).into_iter().collect()
     }
 }
 

@@ -4,12 +4,12 @@ use aide::axum::{
     ApiRouter,
     routing::{get_with, post_with},
 };
-use axum::{Json, http::StatusCode};
+use axum::Json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::extract::{Body, Params, Segments, page_size};
+use super::extract::{Body, Created, Params, Segments, page_size};
 use crate::{
     changes::to_fields,
     domain::{
@@ -165,10 +165,7 @@ async fn list(
     Ok(Json(page))
 }
 
-async fn create(
-    desk: Desk,
-    Body(new): Body<NewPersona>,
-) -> Result<(StatusCode, Json<Persona>), ApiError> {
+async fn create(desk: Desk, Body(new): Body<NewPersona>) -> Result<Created<Persona>, ApiError> {
     let id = match new.id {
         Some(id) if is_wellformed(&id) => PersonaId::new(id),
         Some(_) => {
@@ -189,7 +186,7 @@ async fn create(
     };
     let change = Change::new(&id, Op::Create).with(to_fields(&fields)?).because(new.reason);
     desk.gate.submit(change).await?;
-    Ok((StatusCode::CREATED, Json(desk.read().await?.persona(&id).await?)))
+    Ok(Created(desk.read().await?.persona(&id).await?))
 }
 
 async fn read(
@@ -225,7 +222,7 @@ async fn delete(
 async fn duplicate(
     desk: Desk,
     Segments(path): Segments<PersonaPath>,
-) -> Result<(StatusCode, Json<Persona>), ApiError> {
+) -> Result<Created<Persona>, ApiError> {
     let copy = desk.gate.duplicate_persona(&path.id).await?;
-    Ok((StatusCode::CREATED, Json(desk.read().await?.persona(&copy).await?)))
+    Ok(Created(desk.read().await?.persona(&copy).await?))
 }

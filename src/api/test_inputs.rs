@@ -1,12 +1,12 @@
 //! Test inputs of a persona.
 
 use aide::axum::{ApiRouter, routing::get_with};
-use axum::{Json, http::StatusCode};
+use axum::Json;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    extract::{Body, Segments},
+    extract::{Body, Created, Segments},
     personas::PersonaPath,
 };
 use crate::{
@@ -79,12 +79,12 @@ async fn create(
     desk: Desk,
     Segments(path): Segments<PersonaPath>,
     Body(new): Body<NewTestInput>,
-) -> Result<(StatusCode, Json<TestInput>), ApiError> {
+) -> Result<Created<TestInput>, ApiError> {
     let id: TestInputId = new_id();
     let change =
         Change::new(&id, Op::Create).set("content", new.content).set("personaId", path.id.as_str());
     desk.gate.submit(change).await?;
-    Ok((StatusCode::CREATED, Json(desk.read().await?.test_input(&id).await?)))
+    Ok(Created(desk.read().await?.test_input(&id).await?))
 }
 
 /// The test input, if it is this persona's.

@@ -205,13 +205,10 @@ pub struct PersonaSummary {
 
 /// The first words of a prompt as a line of text: headings and marks of markdown are left out.
 pub fn excerpt(prompt: &str) -> String {
-    let lines = prompt.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    let plain = lines.flat_map(|line| {
-        line.trim_start_matches(['-', '*', '>', ' '])
-            .split_whitespace()
-            .map(|word| word.trim_matches(['*', '`', '_']))
-    });
-    plain.collect::<Vec<_>>().join(" ")
+    let lines = prompt.lines().map(str::trim).filter(|line| !line.starts_with(['#', '|']));
+    let plain = lines.map(|line| line.trim_start_matches(['-', '*', '>', ' ']));
+    let text = plain.collect::<Vec<_>>().join(" ").replace(['*', '`'], "");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

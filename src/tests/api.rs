@@ -287,6 +287,8 @@ async fn the_document_describes_every_route() {
             "/readyz",
         ]
     );
+    let create = &document["paths"]["/api/storage/personas"]["post"];
+    assert!(create["responses"]["201"]["content"]["application/json"]["schema"].is_object());
     let update = &document["paths"]["/api/storage/personas/{id}"]["put"];
     assert!(update["requestBody"]["content"]["application/json"]["schema"].is_object());
     assert!(

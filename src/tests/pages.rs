@@ -70,6 +70,9 @@ async fn plain_forms_work_and_come_back_to_their_page() {
     let persona = house.read().await.persona(&id).await.unwrap();
     assert_eq!(persona.fields.system_prompt, "one\ntwo");
     assert_eq!(persona.fields.tools, ["ls", "grep"]);
+    let emptied = [("id", id.as_str()), ("revision", "2"), ("form[system_prompt]", "")];
+    house.form("/fn/save_persona", &page, &emptied).await;
+    assert_eq!(house.read().await.persona(&id).await.unwrap().fields.system_prompt, "");
 
     house.form("/fn/add_test_input", &page, &[("persona", id.as_str()), ("content", "Hi")]).await;
     assert_eq!(house.read().await.test_inputs(&id).await.unwrap().len(), 1);

@@ -100,7 +100,7 @@ impl Autosave {
         Effect::new(move |_| {
             let delay = match draft.read().standing() {
                 Standing::Unsaved => {
-                    let now = platform::now().unwrap_or_default();
+                    let now = platform::now();
                     let since = unsaved_since.get_value().unwrap_or(now);
                     unsaved_since.set_value(Some(since));
                     let left = (LONGEST_MS - (now.0 - since.0)).clamp(0, PAUSE_MS);
@@ -258,7 +258,13 @@ pub fn DraftTrouble(
                 let field = draft.with_untracked(|draft| {
                     draft.typed.keys().copied().find(|field| *field == conflict.field)
                 });
-                let mine = RwSignal::new(conflict.yours.clone());
+                // The left text is the form's own, so that typing in either place is one text.
+                let mine = Memo::new(move |_| field.map(|field| draft.read().text(field)).unwrap_or_default());
+                let type_in = move |text: String| {
+                    if let Some(field) = field {
+                        draft.update(|draft| draft.type_in(field, text));
+                    }
+                };
                 let theirs = conflict.theirs.clone();
                 let settle = move |text: String| {
                     if let Some(field) = field {
@@ -275,7 +281,7 @@ pub fn DraftTrouble(
                                 "Yours"
                                 <textarea
                                     prop:value=mine
-                                    on:input=move |event| mine.set(event_target_value(&event))
+                                    on:input=move |event| type_in(event_target_value(&event))
                                     inner_html=written(&conflict.yours)
                                 ></textarea>
                             </label>
@@ -286,10 +292,10 @@ pub fn DraftTrouble(
                         </div>
                         <p class="row">
                             <button type="button" class="button" on:click=move |_| settle(mine.get_untracked())>
-                                "Save the left text"
+                                "Save mine"
                             </button>
                             <button type="button" class="button quiet" on:click=move |_| settle(theirs.clone())>
-                                "Take the right text"
+                                "Take theirs"
                             </button>
                         </p>
                     </div>

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     app::{
+        platform,
         server_fns::test_inputs::{
             AddTestInput, DeleteTestInput, MoveTestInput, SaveTestInput, list_test_inputs,
             save_test_input,
@@ -82,7 +83,10 @@ pub fn TestInputs(
                     required
                     placeholder="Say something to this persona…"
                     prop:value=typed
-                    on:input=move |event| typed.set(event_target_value(&event))
+                    on:input=move |event| {
+                        typed.set(event_target_value(&event));
+                        add.value().set(None);
+                    }
                 ></textarea>
                 <button class="button quiet" disabled=move || add.pending().get()>
                     <Glyph icon=Icon::Plus/>
@@ -126,8 +130,13 @@ fn TestInputRow(
     let draft = autosave.draft;
     let text = Memo::new(move |_| draft.read().text(CONTENT.name));
     let moving = ServerAction::<MoveTestInput>::new();
+    // Moving a row takes the cursor away from its button: it is brought back there.
+    let pressed = StoredValue::new("up");
     Effect::new(move |_| match moving.value().get() {
-        Some(Ok(all)) => rows.set(all),
+        Some(Ok(all)) => {
+            rows.set(all);
+            platform::focus_later(format!("{}-{}", pressed.get_value(), id.get_value()));
+        }
         Some(Err(error)) => notices.tell(error.to_string()),
         None => {}
     });
@@ -136,6 +145,7 @@ fn TestInputRow(
         Some(Ok(outcome)) => {
             let gone = id.get_value();
             rows.write().retain(|row| row.id != gone);
+            platform::focus_later("new-test".into());
             notices.tell_with_undo("Test input moved to the bin.", outcome.change_id);
         }
         Some(Err(error)) => notices.tell(error.to_string()),
@@ -173,15 +183,20 @@ fn TestInputRow(
                 <span class="faint">"No answer yet"</span>
             </div>
             <div class="row apart">
-                <span class="faint small">{move || format!("≈ {} tokens", tokens::estimate(&text.read()))}</span>
+                <span class="faint small">{move || match tokens::estimate(&text.read()) {
+                    1 => "about 1 token".into(),
+                    count => format!("about {count} tokens"),
+                }}</span>
                 <div class="row tight">
                     <ActionForm action=moving>
                         <HiddenId id=id.get_value()/>
-                        <button class="icon" name="way" value="up" aria-label=move || format!("Move {} up", label())
+                        <button class="icon" id=format!("up-{}", id.get_value()) name="way" value="up"
+                            on:click=move |_| pressed.set_value("up") aria-label=move || format!("Move {} up", label())
                             disabled=move || at.get() == 0>
                             <Glyph icon=Icon::Up/>
                         </button>
-                        <button class="icon" name="way" value="down" aria-label=move || format!("Move {} down", label())
+                        <button class="icon" id=format!("down-{}", id.get_value()) name="way" value="down"
+                            on:click=move |_| pressed.set_value("down") aria-label=move || format!("Move {} down", label())
                             disabled=move || at.get() + 1 == rows.read().len()>
                             <Glyph icon=Icon::Down/>
                         </button>

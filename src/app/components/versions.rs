@@ -61,6 +61,11 @@ pub fn VersionsDrawer(
         Some(Err(error)) => notices.tell(error.to_string()),
         None => {}
     });
+    Effect::new(move |_| {
+        if let Some(Ok(_)) = labelling.value().get() {
+            platform::close_popovers();
+        }
+    });
     let navigate = use_navigate();
     Effect::new(move |_| {
         platform::focus("versions-title");
@@ -210,7 +215,7 @@ fn VersionRow(
                 }).collect_view()}
             </div>
             <div class="row tight">
-                <A href=compare attr:class="button quiet small">"What changed"</A>
+                {(number > 1).then(|| view! { <A href=compare attr:class="button quiet small">"What changed"</A> })}
                 <Show when=move || revision.get() != number>
                     <ActionForm action=restoring>
                         {hidden()}

@@ -4,17 +4,12 @@ use leptos::prelude::*;
 
 use crate::{app::platform, domain::timestamp::Timestamp};
 
-/// Shows a date; in the browser, how long ago it was.
+/// Shows how long ago it was; the date stands behind it.
 #[component]
 pub fn When(
     /// The moment.
     at: Timestamp,
 ) -> impl IntoView {
-    let text = RwSignal::new(at.readable());
-    Effect::new(move |_| {
-        if let Some(now) = platform::now() {
-            text.set(at.ago(now));
-        }
-    });
+    let text = at.ago(platform::now());
     view! { <time datetime=at.rfc3339() title=at.readable()>{text}</time> }
 }

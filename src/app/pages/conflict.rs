@@ -74,7 +74,7 @@ fn shown(kept: KeptText) -> impl IntoView {
         <p>{told}</p>
         {revision.map(|revision| view! {
             <form class="trouble" method="post" action=action>
-                <p>"Your text stands on the left. Change it as you like and save it, or leave it."</p>
+                <p>"Change your text as you like and save it, or leave it."</p>
                 <input type="hidden" name="id" value=id/>
                 <input type="hidden" name="revision" value=revision.to_string()/>
                 {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| view! {
@@ -89,7 +89,7 @@ fn shown(kept: KeptText) -> impl IntoView {
                         </label>
                     </div>
                 }).collect_view()}
-                <p class="row"><button class="button">"Save the left text"</button></p>
+                <p class="row"><button class="button">"Save mine"</button></p>
             </form>
         })}
     }

@@ -121,7 +121,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         spawn_local(async move {
             if let Ok(now) = open_persona(id.get_value()).await {
                 let EditedPersona { revision, fields, .. } = now.persona;
-                draft.try_update(|draft| draft.kept(revision, texts(&fields)));
+                draft.try_update(|draft| draft.renewed(revision, texts(&fields)));
             }
         });
     });

@@ -119,6 +119,7 @@ fn shown(
     let counted = match (search.is_empty(), total) {
         (true, 1) => "1 persona".to_owned(),
         (true, _) => format!("{} personas", grouped(usize::try_from(total).unwrap_or_default())),
+        (false, _) if page.items.is_empty() => String::new(),
         (false, _) => format!("Found by “{search}”"),
     };
     let next = page.next.map(|after| {

@@ -44,8 +44,8 @@ pub fn apply_theme(theme: Theme) {
 }
 
 /// The present moment.
-pub fn now() -> Option<Timestamp> {
-    Some(Timestamp(js_sys::Date::now() as i64))
+pub fn now() -> Timestamp {
+    Timestamp(js_sys::Date::now() as i64)
 }
 
 /// An alarm: it rings once, later, unless it is set again, stopped, or its owner goes away.
@@ -138,6 +138,11 @@ pub fn focus(id: &str) {
             input.select();
         }
     }
+}
+
+/// Puts the cursor there once the page shows what was just changed.
+pub fn focus_later(id: String) {
+    request_animation_frame(move || focus(&id));
 }
 
 fn storage() -> Option<Storage> {

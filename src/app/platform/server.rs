@@ -1,5 +1,7 @@
 //! On the server: statuses, headers and cookies are real, and nothing waits or listens.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use axum::http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
 use leptos::{html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
 use leptos_axum::ResponseOptions;
@@ -69,9 +71,10 @@ pub fn remember_theme(theme: Theme) {
 /// The page is sent with its colours.
 pub fn apply_theme(_: Theme) {}
 
-/// The server does not know where the reader is: it shows plain dates.
-pub fn now() -> Option<Timestamp> {
-    None
+/// The present moment.
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// An alarm that never rings: nothing happens later on the server.
@@ -110,6 +113,9 @@ pub fn close_popovers() -> bool {
 
 /// There is nothing to focus.
 pub fn focus(_: &str) {}
+
+/// There is nothing to focus.
+pub fn focus_later(_: String) {}
 
 /// Nobody types on the server.
 pub fn note_early_typing() {}

@@ -1,7 +1,7 @@
 //! Personas.
 
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::domain::{
     change::Outcome,
@@ -86,19 +86,31 @@ pub async fn create_persona(
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonaForm {
     /// The name.
+    #[serde(default, deserialize_with = "given")]
     pub name: Option<String>,
     /// The system prompt.
+    #[serde(default, deserialize_with = "given")]
     pub system_prompt: Option<String>,
     /// The appearance.
+    #[serde(default, deserialize_with = "given")]
     pub appearance: Option<String>,
     /// The notes.
+    #[serde(default, deserialize_with = "given")]
     pub notes: Option<String>,
     /// The model string.
+    #[serde(default, deserialize_with = "given")]
     pub model: Option<String>,
     /// The tools, parted by commas.
+    #[serde(default, deserialize_with = "given")]
     pub tools: Option<String>,
     /// The tier's word.
+    #[serde(default, deserialize_with = "given")]
     pub tier: Option<String>,
+}
+
+/// A field that was sent, even empty: read as an `Option`, an empty one would count as absent.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 /// Writes the fields that are given. What a plain form cannot save is kept and shown

@@ -161,6 +161,12 @@ impl Draft {
         self.saved = theirs;
     }
 
+    /// Like [`kept`](Self::kept), for a change that the person made themselves in another way.
+    pub fn renewed(&mut self, revision: Revision, theirs: Texts) {
+        self.kept(revision, theirs);
+        self.merged = false;
+    }
+
     /// The server did not keep it.
     pub fn refused(&mut self, error: ApiError) {
         self.phase = match error {
