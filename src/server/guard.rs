@@ -53,22 +53,25 @@ pub async fn check_host(State(hosts): State<Hosts>, request: Request, next: Next
     ApiError::Misdirected { host: host.chars().take(100).collect() }.into_response()
 }
 
-/// A page of another site may not read the API, even by plain links and images.
+/// A page of another site may not read the API, even by plain links and images. What the layer below
+/// refuses to let it write is put into words here.
 pub async fn refuse_foreign_readers(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let inner = ["/api", "/fn/"].iter().any(|prefix| path.starts_with(prefix));
     let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
     if inner && matches!(site, Some(b"cross-site" | b"same-site")) {
-        let reason = "This request came from another site, and was refused.".into();
-        return ApiError::Denied { reason }.into_response();
+        return from_another_site().into_response();
     }
     let response = next.run(request).await;
     let ours = response.headers().contains_key(header::CONTENT_TYPE);
     if response.status() == StatusCode::FORBIDDEN && !ours {
-        let reason = "This request came from another site, and was refused.".into();
-        return ApiError::Denied { reason }.into_response();
+        return from_another_site().into_response();
     }
     response
+}
+
+fn from_another_site() -> ApiError {
+    ApiError::Denied { reason: "This request came from another site, and was refused.".into() }
 }
 
 /// Tells the browser to be strict. Pages bring their own content policy, with a nonce.

@@ -1,6 +1,6 @@
 //! The persona editor.
 
-use leptos::{prelude::*, server_fn::ServerFn, task::spawn_local};
+use leptos::{ev::Event, prelude::*, server_fn::ServerFn, task::spawn_local};
 use leptos_router::{
     components::A,
     hooks::{use_params_map, use_query_map},
@@ -297,6 +297,34 @@ fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoV
     }
 }
 
+/// A field with its label above and a hint below.
+#[component]
+fn Labelled(
+    field: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <div class="field">
+            <label for=field>{label}</label>
+            {children()}
+            <small class="faint">{hint}</small>
+        </div>
+    }
+}
+
+/// What is typed into a field, and what typing does.
+fn bound(
+    autosave: Autosave,
+    field: &'static str,
+) -> (Memo<String>, impl Fn(Event) + Copy + 'static) {
+    let draft = autosave.draft;
+    autosave.adopt(field, field);
+    let text = Memo::new(move |_| draft.read().text(field));
+    (text, move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event))))
+}
+
 /// A labelled field of several lines.
 #[component]
 fn TextBox(
@@ -307,12 +335,9 @@ fn TextBox(
     hint: &'static str,
     initial: String,
 ) -> impl IntoView {
-    let draft = autosave.draft;
-    let text = Memo::new(move |_| draft.read().text(field));
-    autosave.adopt(field, field);
+    let (text, type_in) = bound(autosave, field);
     view! {
-        <div class="field">
-            <label for=field>{label}</label>
+        <Labelled field label hint>
             <textarea
                 id=field
                 class="grow"
@@ -320,11 +345,10 @@ fn TextBox(
                 form="editor"
                 rows=move || text.read().lines().count().clamp(2, 12)
                 prop:value=text
-                on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))
+                on:input=type_in
                 inner_html=written(&initial)
             ></textarea>
-            <small class="faint">{hint}</small>
-        </div>
+        </Labelled>
     }
 }
 
@@ -338,12 +362,9 @@ fn LineBox(
     hint: &'static str,
     initial: String,
 ) -> impl IntoView {
-    let draft = autosave.draft;
-    let text = Memo::new(move |_| draft.read().text(field));
-    autosave.adopt(field, field);
+    let (text, type_in) = bound(autosave, field);
     view! {
-        <div class="field">
-            <label for=field>{label}</label>
+        <Labelled field label hint>
             <input
                 id=field
                 name=argument
@@ -351,10 +372,9 @@ fn LineBox(
                 autocomplete="off"
                 value=initial
                 prop:value=text
-                on:input=move |event| draft.update(|draft| draft.type_in(field, event_target_value(&event)))
+                on:input=type_in
             />
-            <small class="faint">{hint}</small>
-        </div>
+        </Labelled>
     }
 }
 
