@@ -8,7 +8,12 @@ mod changes;
 mod error;
 mod extract;
 mod health;
+mod models;
+mod persona_agent;
 mod personas;
+mod runs;
+mod sse;
+mod test_answers;
 mod test_inputs;
 mod versions;
 
@@ -31,7 +36,7 @@ pub fn router() -> Router<AppState> {
         info: Info {
             title: "Greenroom".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            description: Some("Personas, their versions and their test inputs.".into()),
+            description: Some("Personas, their versions, test inputs and agents.".into()),
             ..Info::default()
         },
         ..OpenApi::default()
@@ -40,6 +45,10 @@ pub fn router() -> Router<AppState> {
         .merge(personas::routes())
         .merge(versions::routes())
         .merge(test_inputs::routes())
+        .merge(test_answers::routes())
+        .merge(persona_agent::routes())
+        .merge(runs::routes())
+        .merge(models::routes())
         .merge(bin::routes())
         .merge(changes::routes())
         .merge(health::routes())

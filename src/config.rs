@@ -31,6 +31,27 @@ pub struct ServeArgs {
     /// A further host name (with its port, if it has one) under which this server may be addressed.
     #[arg(long = "allow-host", env = "GREENROOM_ALLOW_HOST", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
+
+    /// What the scripted demo model plays instead of its own answers: a JSON file.
+    #[arg(long, env = "GREENROOM_DEMO_SCRIPT")]
+    pub demo_script: Option<PathBuf>,
+
+    /// How fast the scripted demo model speaks.
+    #[arg(long, env = "GREENROOM_DEMO_PACE", value_enum, default_value = "natural")]
+    pub demo_pace: DemoPace,
+
+    /// What this process is called beside others on the same database [default: host and port].
+    #[arg(long, env = "GREENROOM_NODE")]
+    pub node: Option<String>,
+}
+
+/// How fast the scripted demo model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum DemoPace {
+    /// As a model does.
+    Natural,
+    /// Without waiting, for tests.
+    AtOnce,
 }
 
 /// What was meant by that.
@@ -44,6 +65,12 @@ pub struct Config {
     pub allow_hosts: Vec<String>,
     /// Leptos's options for the site.
     pub site: LeptosOptions,
+    /// What the scripted demo model plays.
+    pub demo_script: Option<PathBuf>,
+    /// How fast it speaks.
+    pub demo_pace: DemoPace,
+    /// What this process is called beside others on the same database.
+    pub node: Option<String>,
 }
 
 /// Which database.
@@ -95,7 +122,15 @@ impl ServeArgs {
                 }
             },
         };
-        Ok(Config { addr, database, allow_hosts: self.allow_hosts, site })
+        Ok(Config {
+            addr,
+            database,
+            allow_hosts: self.allow_hosts,
+            site,
+            demo_script: self.demo_script,
+            demo_pace: self.demo_pace,
+            node: self.node,
+        })
     }
 }
 
@@ -119,6 +154,9 @@ mod tests {
             data: "d".into(),
             database_url: database_url.map(Into::into),
             allow_hosts: Vec::new(),
+            demo_script: None,
+            demo_pace: DemoPace::Natural,
+            node: None,
         }
     }
 

@@ -12,6 +12,8 @@ pub mod app;
 pub mod domain;
 
 #[cfg(feature = "ssr")]
+pub mod agent;
+#[cfg(feature = "ssr")]
 pub mod api;
 #[cfg(feature = "ssr")]
 pub mod changes;
@@ -21,6 +23,8 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "ssr")]
 pub mod markdown;
+#[cfg(feature = "ssr")]
+pub mod providers;
 #[cfg(feature = "ssr")]
 pub mod server;
 #[cfg(feature = "ssr")]

@@ -3,7 +3,7 @@
 mod assets;
 mod guard;
 
-use std::{future::IntoFuture, net::SocketAddr, time::Duration};
+use std::{future::IntoFuture, net::SocketAddr, sync::Arc, time::Duration};
 
 pub use assets::names as site_files;
 use axum::{Router, middleware};
@@ -15,11 +15,13 @@ use tower_http::{
 };
 
 use crate::{
+    agent::{Agent, Limits},
     api,
     app::{App, shell},
     changes::Gate,
-    config::{Config, Database},
+    config::{Config, Database, DemoPace},
     domain::error::ApiError,
+    providers::{Demo, Pace, Providers, Script, TimeLimits},
     state::AppState,
     store::{Store, StoreError},
 };
@@ -41,6 +43,12 @@ pub enum ServeError {
     /// The first Space cannot be made.
     #[error("{0}")]
     Space(#[from] ApiError),
+    /// The script of the demo model cannot be played.
+    #[error("The demo script cannot be played: {0}")]
+    Script(String),
+    /// No connection to any service could be prepared.
+    #[error("Connections cannot be prepared: {0}")]
+    Client(String),
     /// The address cannot be had.
     #[error("Cannot listen on {0}: {1}. Choose another address with --addr 127.0.0.1:PORT.")]
     Address(SocketAddr, #[source] std::io::Error),
@@ -93,8 +101,12 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         .await
         .map_err(|error| ServeError::Address(config.addr, error))?;
     let addr = listener.local_addr().map_err(|error| ServeError::Address(config.addr, error))?;
+    let providers = providers(&config)?;
+    let node = config.node.clone().unwrap_or_else(|| node_name(addr));
     let files = site_files(&config.site);
-    let state = AppState::new(store, config.site, files);
+    let agent = Agent::new(store.clone(), providers, Limits::default(), node);
+    let state = AppState::new(store, config.site, files, agent);
+    let closing = state.closing.clone();
     match config.database {
         Database::Sqlite(_) => found_home(&state).await?,
         // A database server may come up after us: until then every page says so.
@@ -107,6 +119,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         .with_graceful_shutdown(async move {
             shutdown_signal().await;
             tracing::info!("stopping");
+            closing.cancel();
             drop(stop);
         })
         .into_future();
@@ -126,8 +139,37 @@ fn announce(addr: SocketAddr) {
     println!("Greenroom is at http://{addr}");
 }
 
+/// The services, with keys from the environment.
+fn providers(config: &Config) -> Result<Providers, ServeError> {
+    let pace = match config.demo_pace {
+        DemoPace::Natural => Pace::Natural,
+        DemoPace::AtOnce => Pace::AtOnce,
+    };
+    let demo = match &config.demo_script {
+        None => Demo::new(pace),
+        Some(file) => {
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|error| ServeError::Script(error.to_string()))?;
+            Demo::scripted(Script::parse(&text).map_err(ServeError::Script)?, pace)
+        }
+    };
+    let environment = |name: &str| std::env::var(name).ok();
+    Providers::new(TimeLimits::default(), demo, Arc::new(environment))
+        .map_err(|error| ServeError::Client(error.to_string()))
+}
+
+/// What this process is called when nobody named it.
+fn node_name(addr: SocketAddr) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}:{}", host.trim(), addr.port())
+}
+
+/// Makes the first Space, and looks after the runs that an earlier process left.
 async fn found_home(state: &AppState) -> Result<(), ApiError> {
-    Gate::found_space(&state.store, &state.scope, "Home").await
+    Gate::found_space(&state.store, &state.scope, "Home").await?;
+    state.agent.recover().await?;
+    tokio::spawn(state.agent.clone().keep_alive());
+    Ok(())
 }
 
 async fn await_database(state: AppState) {

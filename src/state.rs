@@ -1,20 +1,25 @@
 //! What every request can reach.
 
+use std::collections::HashMap;
+
 use axum::{
     extract::{FromRef, FromRequestParts},
     http::{Method, header, request::Parts},
 };
-use leptos::config::LeptosOptions;
+use leptos::{config::LeptosOptions, server_fn::error::ServerFnUrlError};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::shell::SiteFiles,
+    agent::Agent,
+    app::{server_fns::answers::ShownAnswer, shell::SiteFiles},
     changes::{Gate, Scope},
     domain::{
         actor::Actor,
         change::{Change, Outcome},
         error::ApiError,
-        id::SpaceId,
+        test_answer::TestAnswer,
     },
+    markdown,
     store::{Link, Store},
 };
 
@@ -34,20 +39,25 @@ pub struct AppState {
     pub site: LeptosOptions,
     /// The names of the site's files.
     pub files: SiteFiles,
+    /// Everything that thinks.
+    pub agent: Agent,
+    /// Ends when the server does, so that no stream holds it up.
+    pub closing: CancellationToken,
 }
 
 impl AppState {
     /// A state in front of this store, for the local owner.
-    pub fn new(store: Store, site: LeptosOptions, files: SiteFiles) -> Self {
+    pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
-        Self { store, scope, site, files }
+        Self { store, scope, site, files, agent, closing: CancellationToken::new() }
     }
 
     /// The desk of whoever asks.
     pub fn desk(&self) -> Desk {
-        let Scope { space, user } = self.scope.clone();
-        let gate = Gate::new(self.store.clone(), space.clone(), Actor::Person { user });
-        Desk { gate, store: self.store.clone(), space }
+        let scope = self.scope.clone();
+        let actor = Actor::Person { user: scope.user.clone() };
+        let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
+        Desk { gate, agent: self.agent.clone(), scope, store: self.store.clone() }
     }
 }
 
@@ -56,14 +66,17 @@ impl AppState {
 pub struct Desk {
     /// The door to changing something.
     pub gate: Gate,
+    /// Everything that thinks.
+    pub agent: Agent,
+    /// In which Space, and for whom.
+    pub scope: Scope,
     store: Store,
-    space: SpaceId,
 }
 
 impl Desk {
     /// A link that reads.
     pub async fn read(&self) -> Result<Link, ApiError> {
-        Ok(self.store.read(&self.space).await?)
+        Ok(self.store.read(&self.scope.space).await?)
     }
 }
 
@@ -84,6 +97,14 @@ fn is_plain_form() -> bool {
     })
 }
 
+/// Why the plain form that led to this page was refused: it stands in the page's address.
+pub fn refused_form() -> Option<String> {
+    let parts = leptos::context::use_context::<Parts>()?;
+    let query = axum::extract::Query::<HashMap<String, String>>::try_from_uri(&parts.uri).ok()?;
+    let refused = query.get("__err")?;
+    Some(ServerFnUrlError::<ApiError>::decode_err(refused).to_string())
+}
+
 /// What a person wrote in a plain form must not be lost in a redirect: when it cannot be saved, it is
 /// kept, and the person is sent to the page that says why and shows both texts.
 pub async fn keep_refused(
@@ -96,6 +117,13 @@ pub async fn keep_refused(
         leptos_axum::redirect(&format!("/conflicts/{id}"));
     }
     Ok(())
+}
+
+/// An answer with its words rendered, once they are all there.
+pub fn shown_answer(answer: TestAnswer) -> ShownAnswer {
+    let html =
+        if answer.status.is_over() { markdown::to_html(&answer.text) } else { String::new() };
+    ShownAnswer { answer, html }
 }
 
 impl FromRef<AppState> for LeptosOptions {

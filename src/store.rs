@@ -5,10 +5,14 @@
 
 mod change;
 mod connect;
+mod conversation;
 mod error;
 mod home;
 mod link;
 mod persona;
+mod run;
+mod settings;
+mod test_answer;
 mod test_input;
 mod trash;
 mod version;
@@ -22,6 +26,7 @@ pub use change::ChangeRow;
 pub use error::StoreError;
 pub use link::Link;
 pub use persona::Head;
+pub use run::{EventRow, OwnedRun};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use version::Author;
 

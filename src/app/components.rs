@@ -1,5 +1,6 @@
 //! Parts that pages are made of.
 
+pub mod answers;
 pub mod avatar;
 pub mod draft_box;
 pub mod frame;

@@ -10,7 +10,7 @@ mod here;
 mod here;
 
 pub use here::{
-    Alarm, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
+    Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
     forget_draft, keep_draft, kept_draft, note_early_typing, now, on_shortcut, open_dialog,
     remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
 };

@@ -1,7 +1,9 @@
 //! What pages ask of the server: three-line sentences that call a room's method.
 
+pub mod answers;
 pub mod bin;
 pub mod conflicts;
+pub mod models;
 pub mod personas;
 pub mod settings;
 pub mod test_inputs;

@@ -1,10 +1,14 @@
 //! A client that asks, one by one or all at once, and keeps time.
 
-use std::time::{Duration, Instant};
+use std::{
+    ops::Deref,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::{Body, Bytes},
-    http::{Request, header},
+    http::{Request, Response, header},
 };
 use http_body_util::BodyExt;
 use hyper_util::{
@@ -18,11 +22,39 @@ pub struct Times {
     pub p99: Duration,
 }
 
-/// Requests to one server.
+impl Times {
+    pub fn of(mut times: Vec<Duration>) -> Self {
+        times.sort();
+        let at = |percent: usize| times[times.len() * percent / 100];
+        Self { p50: at(50), p99: at(99) }
+    }
+}
+
+/// How an answer came.
+pub struct Answer {
+    /// Until its first token was here.
+    pub first: Duration,
+    /// How many events it had in all.
+    pub events: usize,
+    /// Its last bytes, for when something is wrong with it.
+    pub tail: Bytes,
+}
+
+/// Requests to one server. Cheap to clone.
 #[derive(Clone)]
-pub struct Load {
+pub struct Load(Arc<Inner>);
+
+pub struct Inner {
     client: Client<HttpConnector, Body>,
     base: String,
+}
+
+impl Deref for Load {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
 }
 
 impl Load {
@@ -30,50 +62,7 @@ impl Load {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Self { client, base: format!("http://127.0.0.1:{port}") }
-    }
-
-    /// Sends one request and gives the body of a good answer.
-    async fn send(&self, request: Request<Body>) -> Option<Bytes> {
-        let response = self.client.request(request).await.ok()?;
-        let good = response.status().is_success();
-        let bytes = response.into_body().collect().await.ok()?.to_bytes();
-        good.then_some(bytes)
-    }
-
-    fn get(&self, path: &str) -> Request<Body> {
-        let uri = format!("{}{path}", self.base);
-        Request::get(uri).header(header::ACCEPT_ENCODING, "br").body(Body::empty()).unwrap()
-    }
-
-    pub async fn post(&self, path: &str, body: String) {
-        let request = Request::post(format!("{}{path}", self.base))
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Body::from(body))
-            .unwrap();
-        self.send(request).await.expect("a good answer");
-    }
-
-    /// Waits until the server answers.
-    pub async fn wait(&self, path: &str) {
-        while self.send(self.get(path)).await.is_none() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-
-    /// Asks `count` times, one after another.
-    pub async fn one_by_one(&self, path: &str, count: usize) -> Times {
-        for _ in 0..20 {
-            self.send(self.get(path)).await.expect("a good answer");
-        }
-        let mut times = Vec::with_capacity(count);
-        for _ in 0..count {
-            let started = Instant::now();
-            self.send(self.get(path)).await.expect("a good answer");
-            times.push(started.elapsed());
-        }
-        times.sort();
-        Times { p50: times[count / 2], p99: times[count * 99 / 100] }
+        Self(Arc::new(Inner { client, base: format!("http://127.0.0.1:{port}") }))
     }
 
     /// Asks on several connections for a while; gives requests per second.
@@ -84,7 +73,7 @@ impl Load {
             tokio::spawn(async move {
                 let mut count = 0_u32;
                 while started.elapsed() < span {
-                    load.send(load.get(&path)).await.expect("a good answer");
+                    load.read(&path).await.expect("a good answer");
                     count += 1;
                 }
                 count
@@ -96,10 +85,71 @@ impl Load {
         }
         f64::from(count) / started.elapsed().as_secs_f64()
     }
+}
+
+impl Inner {
+    /// Sends one request and gives the body of a good answer.
+    async fn send(&self, request: Request<Body>) -> Option<Bytes> {
+        let response = self.client.request(request).await.ok()?;
+        let good = response.status().is_success();
+        let bytes = response.into_body().collect().await.ok()?.to_bytes();
+        good.then_some(bytes)
+    }
+
+    /// The body of a good answer.
+    pub async fn read(&self, path: &str) -> Option<Bytes> {
+        let request = Request::get(format!("{}{path}", self.base));
+        self.send(request.header(header::ACCEPT_ENCODING, "br").body(Body::empty()).unwrap()).await
+    }
+
+    fn posted(&self, path: &str, body: String) -> Request<Body> {
+        Request::post(format!("{}{path}", self.base))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(body))
+            .unwrap()
+    }
+
+    pub async fn post(&self, path: &str, body: String) {
+        self.send(self.posted(path, body)).await.expect("a good answer");
+    }
+
+    /// Begins an answer; nothing when it is refused.
+    pub async fn open(&self, path: &str, body: String) -> Option<Body> {
+        let response: Response<_> = self.client.request(self.posted(path, body)).await.ok()?;
+        response.status().is_success().then(|| Body::new(response.into_body()))
+    }
+
+    /// Reads an answer to its end. Its first token is where `mark` stands for the first time.
+    pub async fn answer(&self, path: &str, body: String, mark: &str) -> Answer {
+        let request = self.posted(path, body);
+        let started = Instant::now();
+        let response = self.client.request(request).await.expect("an answer");
+        let mut body = response.into_body();
+        let (mut first, mut lines, mut tail) = (None, 0, Bytes::new());
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.expect("an answer without a break").into_data() else { continue };
+            if first.is_none() && data.windows(mark.len()).any(|some| some == mark.as_bytes()) {
+                first = Some(started.elapsed());
+            }
+            lines += count_lines(&data);
+            tail = data;
+        }
+        let Some(first) = first else {
+            panic!("no token came: {}", String::from_utf8_lossy(&tail))
+        };
+        Answer { first, events: lines / 2, tail }
+    }
+
+    /// How long one request takes.
+    pub async fn time(&self, path: &str) -> Duration {
+        let started = Instant::now();
+        self.read(path).await.expect("a good answer");
+        started.elapsed()
+    }
 
     /// The files that the first page names, and their sizes on the wire.
     pub async fn first_page_files(&self) -> Vec<(String, usize)> {
-        let page = self.send(self.get("/")).await.expect("the first page");
+        let page = self.read("/").await.expect("the first page");
         let page = String::from_utf8_lossy(&page).into_owned();
         let mut files: Vec<&str> =
             page.split('"').filter(|text| text.starts_with("/pkg/greenroom.")).collect();
@@ -107,9 +157,14 @@ impl Load {
         files.dedup();
         let mut out = Vec::new();
         for file in files {
-            let bytes = self.send(self.get(file)).await.expect("a file of the page");
+            let bytes = self.read(file).await.expect("a file of the page");
             out.push((file.to_owned(), bytes.len()));
         }
         out
     }
+}
+
+/// Every event ends with an empty line, so it has two line ends: cheaper to count than to look for.
+pub fn count_lines(data: &[u8]) -> usize {
+    data.iter().filter(|byte| **byte == b'\n').count()
 }

@@ -1,45 +1,99 @@
 //! Processes that are measured.
 
 use std::{
+    net::TcpListener,
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
-/// A running server. It ends when this is stopped or dropped.
-pub struct Server(Child);
+use super::client::Load;
+
+/// How long a tick of the kernel's accounts is: 100 a second on every Linux.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A running server at a port of its own. It ends when this is dropped.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+}
 
 impl Server {
-    /// The optimised binary.
-    pub fn greenroom(port: u16, data: &Path) -> Self {
-        let mut command = Command::new("target/release/greenroom");
+    /// The server that is measured. Its Ollama is at the other port.
+    pub fn greenroom(binary: &Path, data: &Path, service_port: u16) -> Self {
+        let port = free_port();
+        let mut command = Command::new(binary);
         command.args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
-        command.env("DATABASE_URL", "").env("RUST_LOG", "warn").stdout(Stdio::null());
-        Self(command.spawn().expect("`make build` comes first"))
+        command.env("DATABASE_URL", "").env("RUST_LOG", "error").stdout(Stdio::null());
+        command.env("OLLAMA_HOST", format!("127.0.0.1:{service_port}"));
+        Self { child: command.spawn().expect("`make build` comes first"), port }
     }
 
-    /// This program as a bare server.
-    pub fn bare() -> Self {
-        let this = std::env::current_exe().unwrap();
-        Self(Command::new(this).arg("--bare").spawn().unwrap())
+    /// This program as the fake service.
+    pub async fn service() -> Self {
+        Self::this("--service", &[]).ready("/last").await
+    }
+
+    /// This program as the bare server, and a proxy to the service at the other port.
+    pub async fn bare(service_port: u16) -> Self {
+        Self::this("--bare", &[service_port.to_string()]).ready("/healthz").await
+    }
+
+    fn this(role: &str, more: &[String]) -> Self {
+        let port = free_port();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.arg(role).arg(port.to_string()).args(more);
+        Self { child: command.spawn().unwrap(), port }
+    }
+
+    /// Waits until it answers.
+    pub async fn ready(mut self, path: &str) -> Self {
+        let load = self.load();
+        while load.read(path).await.is_none() {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "a server ended before it answered");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        self
+    }
+
+    /// A client for it.
+    pub fn load(&self) -> Load {
+        Load::new(self.port)
     }
 
     /// What it holds in memory.
-    pub fn memory_mib(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+    pub fn memory_kib(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-        kib / 1024.0
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    /// Ends it.
-    pub fn stop(self) {
-        drop(self);
+    /// The processor time it took so far, its own and the kernel's for it.
+    pub fn processor_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name may hold anything, so what comes after it is counted from its end.
+        let (_, after_name) = stat.rsplit_once(')').unwrap();
+        let fields = after_name.split_whitespace().skip(11).take(2);
+        TICK * fields.map(|ticks| ticks.parse::<u32>().unwrap()).sum::<u32>()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.0.kill().unwrap_or_default();
-        self.0.wait().map(drop).unwrap_or_default();
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
     }
+}
+
+/// How many files and connections a process may have open here.
+pub fn descriptors() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX)
+}
+
+/// A port that nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }

@@ -5,7 +5,7 @@ use crate::domain::{
     change::{Change, Op},
     error::ApiError,
     id::{PersonaId, TestInputId},
-    persona::PersonaFields,
+    persona::{PersonaFields, Tier},
 };
 
 /// A persona as it comes with the program.
@@ -20,6 +20,8 @@ pub struct Sample {
     pub appearance: &'static str,
     /// What its author wants to remember.
     pub notes: &'static str,
+    /// How far its agent may go by itself.
+    pub tier: Tier,
     /// What one would ask it first.
     pub test_inputs: &'static [&'static str],
 }
@@ -35,6 +37,7 @@ pub const SAMPLES: &[Sample] = &[
             at you as if you had just said something interesting.",
         notes: "Watch that facts stay exact and that grief is not cheered up. The opening it \
             names must come from what the user said; a generic one is a failure.",
+        tier: Tier::Act,
         test_inputs: &[
             "What is 2+2? My nephew says that it can be 5 if you believe in it enough.",
             "I was turned down for the third job this month. I got to the last round each time.",
@@ -54,6 +57,7 @@ pub const SAMPLES: &[Sample] = &[
             lamp. One eyebrow is raised, the mouth close to a smile.",
         notes: "Watch for doubt in proportion: it must not hedge on settled science, nor audit \
             feelings. Check every study or figure that it mentions, as it should invent none.",
+        tier: Tier::Suggest,
         test_inputs: &[
             "People who eat breakfast weigh less, so skipping breakfast makes you fat. Right?",
             "Here is our result. Can I put it on the website?\n\n- 212 users were invited to the \
@@ -74,6 +78,7 @@ pub const SAMPLES: &[Sample] = &[
             and a worn pocket calculator.",
         notes: "Watch that it keeps to its stages, asks at most two questions at a time and names \
             no product. Compare models on the sums: with its calculator tools they should agree.",
+        tier: Tier::Suggest,
         test_inputs: &[
             "I'm 52 and I have never really thought about retirement. Where do I start?",
             "Just the number, please:\n\n- 45, want to stop at 65\n- 80,000 saved, adding 600 a \
@@ -95,6 +100,7 @@ pub const SAMPLES: &[Sample] = &[
             pen rests behind one ear.",
         notes: "Watch the order of the findings and their number: the worst bug comes first, and \
             sound code gets \"No findings\". Comments in the code must not steer the review.",
+        tier: Tier::Suggest,
         test_inputs: &[
             r#"Does this wait for all the saves?
 
@@ -155,6 +161,7 @@ app.get("/files/:name", (req, res) => {
             pencil. Behind him is a wall of plain wooden shelves.",
         notes: "Compare the draft with the source condition by condition: may, must, and, or, \
             every number and exception. It should ask about the reader once, after a short draft.",
+        tier: Tier::Suggest,
         test_inputs: &[
             "Put this in plain words: \"Patrons are advised that the utilisation of the lift is \
              not permissible in the event of a conflagration.\"",
@@ -184,6 +191,7 @@ app.get("/files/:name", (req, res) => {
             window.",
         notes: "Made for branching chats: regenerate a reply and see whether the scene goes a new \
             way without contradicting what came before. Watch that she never acts for the guest.",
+        tier: Tier::Suggest,
         test_inputs: &[
             "I push the door open with my shoulder, snow on my coat. \"Have you a room for the \
              night?\"",
@@ -208,6 +216,7 @@ pub fn changes() -> Result<Vec<Change>, ApiError> {
             system_prompt: sample.system_prompt.trim_end().into(),
             appearance: sample.appearance.into(),
             notes: sample.notes.into(),
+            tier: sample.tier,
             ..PersonaFields::default()
         };
         changes.push(

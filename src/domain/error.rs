@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::change::Conflict;
+use super::{change::Conflict, id::RunId};
 
 /// Every failure that a user can meet, in the browser or through the API.
 ///
@@ -72,6 +72,21 @@ pub enum ApiError {
         /// Why not, as a sentence.
         reason: String,
     },
+    /// A run is going on in this conversation already.
+    #[error("The last message is still being answered. Wait for it, or stop it.")]
+    Busy {
+        /// That run.
+        #[serde(rename = "runId")]
+        run_id: RunId,
+    },
+    /// A service that runs models failed.
+    #[error("{reason}")]
+    Provider {
+        /// Which one.
+        service: String,
+        /// What happened, as a sentence.
+        reason: String,
+    },
     /// A rule forbids it.
     #[error("{reason}")]
     Denied {
@@ -114,7 +129,11 @@ impl ApiError {
     /// Whether asking again, unchanged, may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unavailable | Self::Offline | Self::Internal { .. } => true,
+            Self::Unavailable
+            | Self::Offline
+            | Self::Busy { .. }
+            | Self::Provider { .. }
+            | Self::Internal { .. } => true,
             Self::NotFound { .. }
             | Self::Invalid { .. }
             | Self::Malformed { .. }
@@ -137,14 +156,17 @@ impl ApiError {
             Self::Denied { .. } => 403,
             Self::NotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,
-            Self::Conflict(_) | Self::Taken { .. } | Self::InBin { .. } | Self::NotNow { .. } => {
-                409
-            }
+            Self::Conflict(_)
+            | Self::Taken { .. }
+            | Self::InBin { .. }
+            | Self::NotNow { .. }
+            | Self::Busy { .. } => 409,
             Self::TooLarge { .. } => 413,
             Self::WrongType { .. } => 415,
             Self::Misdirected { .. } => 421,
             Self::Invalid { .. } => 422,
             Self::Internal { .. } => 500,
+            Self::Provider { .. } => 502,
             Self::Unavailable | Self::Offline => 503,
         }
     }

@@ -69,6 +69,12 @@ ids! {
     ChangeId;
     /// A conversation of any kind.
     ConversationId;
+    /// A message in a conversation.
+    MessageId;
+    /// A part of a message.
+    PartId;
+    /// A model's call of a tool.
+    CallId;
     /// One execution of the agent loop.
     RunId;
     /// A line of the audit.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 /// Milliseconds since 1970 began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,24 +12,81 @@ pub struct Timestamp(pub i64);
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+/// A day of the calendar and the time in it.
+struct Moment {
+    year: i64,
+    month: i64,
+    day: i64,
+    millis: i64,
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+/// How many days lie between 1970 began and this day. Years are counted from March, so that the odd day
+/// comes last; 400 of them have the same number of days.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
 impl Timestamp {
-    fn moment(self) -> OffsetDateTime {
-        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
-            .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    fn moment(self) -> Moment {
+        let days = self.0.div_euclid(DAY_MS) + 719_468;
+        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year_of_era =
+            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let from_march = (5 * day_of_year + 2) / 153;
+        let month = (from_march + 2) % 12 + 1;
+        Moment {
+            year: era * 400 + year_of_era + i64::from(month <= 2),
+            month,
+            day: day_of_year - (153 * from_march + 2) / 5 + 1,
+            millis: self.0.rem_euclid(DAY_MS),
+        }
     }
 
     /// For machines: `2026-11-16T03:31:15.123Z`.
     pub fn rfc3339(self) -> String {
-        self.moment().format(&Rfc3339).unwrap_or_default()
+        let Moment { year, month, day, millis } = self.moment();
+        let (hour, minute) = (millis / 3_600_000, millis / 60_000 % 60);
+        let (second, millis) = (millis / 1000 % 60, millis % 1000);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    }
+
+    /// Reads what [`rfc3339`](Self::rfc3339) writes, with any number of digits in the fraction or none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+        let (month, day) = (number(5, 7)?, number(8, 10)?);
+        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+        let marks: Vec<char> =
+            [4, 7, 10, 13, 16].map(|at| text.chars().nth(at).unwrap_or(' ')).into();
+        let fraction = text.get(19..)?.strip_suffix('Z')?;
+        let millis = match fraction.strip_prefix('.') {
+            None if fraction.is_empty() => 0,
+            Some(digits) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                format!("{digits:0<3}").get(..3)?.parse().ok()?
+            }
+            _ => return None,
+        };
+        let fits = marks == ['-', '-', 'T', ':', ':']
+            && (1..=12).contains(&month)
+            && (1..=31).contains(&day)
+            && (0..24).contains(&hour)
+            && (0..60).contains(&minute)
+            && (0..=60).contains(&second);
+        let day = days(number(0, 4)?, month, day);
+        fits.then_some(Self(day * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + millis))
     }
 
     /// For people, without knowing where they are: `16 Nov 2026, 03:31 UTC`.
     pub fn readable(self) -> String {
-        let moment = self.moment();
-        let month = MONTHS[usize::from(u8::from(moment.month())) - 1];
-        let (day, year, hour, minute) =
-            (moment.day(), moment.year(), moment.hour(), moment.minute());
-        format!("{day} {month} {year}, {hour:02}:{minute:02} UTC")
+        let Moment { year, month, day, millis } = self.moment();
+        let name = usize::try_from(month - 1).ok().and_then(|at| MONTHS.get(at)).unwrap_or(&"");
+        let (hour, minute) = (millis / 3_600_000, millis / 60_000 % 60);
+        format!("{day} {name} {year}, {hour:02}:{minute:02} UTC")
     }
 
     /// For people, seen from `now`: `just now`, `5 min ago`, `3 h ago`, `2 days ago`; a date after a month.
@@ -57,9 +113,8 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        let moment = OffsetDateTime::parse(&text, &Rfc3339).map_err(D::Error::custom)?;
-        let millis = moment.unix_timestamp_nanos() / 1_000_000;
-        i64::try_from(millis).map(Self).map_err(D::Error::custom)
+        Self::parse(&text)
+            .ok_or_else(|| D::Error::custom("it is not a time like 2026-11-16T03:31:15Z"))
     }
 }
 
@@ -85,6 +140,47 @@ mod tests {
 
         assert_eq!(json, "\"2026-11-16T03:33:20.123Z\"");
         assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), moment);
+    }
+
+    #[test]
+    fn every_day_of_eight_centuries_is_the_day_after_the_one_before() {
+        let (mut year, mut month, mut day) = (1600, 1, 1);
+        let mut at = days(year, month, day);
+        while year < 2400 {
+            let told = Timestamp(at * DAY_MS).rfc3339();
+            assert_eq!(told, format!("{year:04}-{month:02}-{day:02}T00:00:00.000Z"));
+            assert_eq!(Timestamp::parse(&told), Some(Timestamp(at * DAY_MS)));
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let length = match month {
+                2 => 28 + i64::from(leap),
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            (year, month, day) = match (month, day) {
+                (12, 31) => (year + 1, 1, 1),
+                (_, last) if last == length => (year, month + 1, 1),
+                _ => (year, month, day + 1),
+            };
+            at += 1;
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_of_ours_is_not_read() {
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:01Z"), Some(Timestamp(1000)));
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:00.123456Z"), Some(Timestamp(123)));
+        for bad in [
+            "",
+            "1970",
+            "1970-13-01T00:00:00Z",
+            "1970-01-01 00:00:00Z",
+            "1970-01-01T00:00:00",
+            "1970-01-01T00:00:00.xZ",
+            "1970-01-01T25:00:00Z",
+            "é970-01-01T00:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -28,6 +28,13 @@ pub enum StoreError {
     Failed(#[source] sqlx::Error),
 }
 
+impl StoreError {
+    /// Reads what we wrote as JSON. What cannot be read is our fault.
+    pub(super) fn read_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Self> {
+        serde_json::from_str(text).map_err(|error| Self::Failed(sqlx::Error::Decode(error.into())))
+    }
+}
+
 /// SQLite's result codes for: busy, locked, read-only by the system, I/O error, full, cannot open.
 const SQLITE_AWAY: [u32; 6] = [5, 6, 8, 10, 13, 14];
 

@@ -6,14 +6,16 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
+    ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
+    ("agent", &["domain", "store", "providers", "changes"]),
     ("config", &[]),
-    ("state", &["domain", "store", "changes", "app"]),
-    ("api", &["domain", "store", "changes", "state"]),
+    ("state", &["domain", "store", "changes", "agent", "markdown", "app"]),
+    ("api", &["domain", "store", "changes", "agent", "state"]),
     ("app", &["domain"]),
 ];
 /// What comes after all rooms and may use them all.

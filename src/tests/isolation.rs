@@ -9,8 +9,12 @@ use crate::support::{House, on_both, request};
 on_both!(no_route_reaches_into_another_space);
 
 /// A good value for every parameter that a path can have, pointing at the neighbour's things.
-fn filled(path: &str, label: &str, change: &str) -> String {
-    let owner_of_id = if path.starts_with("/api/changes") { change } else { "secret" };
+fn filled(path: &str, label: &str, change: &str, run: &str) -> String {
+    let owner_of_id = match path {
+        path if path.starts_with("/api/changes") => change,
+        path if path.starts_with("/api/runs") => run,
+        _ => "secret",
+    };
     path.replace("{id}", owner_of_id)
         .replace("{testInputId}", "secret-test")
         .replace("{revision}", "1")
@@ -42,6 +46,9 @@ async fn no_route_reaches_into_another_space(house: House) {
     let change = neighbour.submit(create).await.unwrap().change_id.unwrap();
     let label = Change::new(&id, Op::Label).set("label", "production").set("revision", 1);
     neighbour.submit(label).await.unwrap();
+    let asked = neighbour.state.agent.send(&neighbour.state.scope, &id, "Tell me a secret").await;
+    let run = asked.unwrap().id;
+    neighbour.state.agent.ended(&neighbour.state.scope, &run).await.unwrap();
     let before = neighbour.read().await.audit(None, 200).await.unwrap();
 
     let document = house.get("/api/openapi.json").await.good();
@@ -52,7 +59,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
-            let persona = filled(path, "production", change.as_str());
+            let persona = filled(path, "production", change.as_str(), run.as_str());
             for address in [Some(persona), filled_with_test_input(path)].into_iter().flatten() {
                 let address = format!("{address}?from=1&to=1");
                 let bytes = body(path).to_string().into_bytes();
@@ -71,7 +78,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         assert_eq!(answer.status, 404, "{page}");
         assert!(!answer.text.contains("a secret"), "{page}");
     }
-    let functions: [(&str, &[(&str, &str)]); 16] = [
+    let functions: [(&str, &[(&str, &str)]); 20] = [
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
@@ -88,6 +95,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("restore_from_bin", &[("kind", "persona"), ("id", "secret")]),
         ("purge_from_bin", &[("kind", "persona"), ("id", "secret")]),
         ("open_conflict", &[("id", change.as_str())]),
+        ("run_test_input", &[("id", "secret-test")]),
+        ("run_all_test_inputs", &[("persona", "secret")]),
+        ("earlier_answers", &[("id", "secret-test")]),
+        ("stop_run", &[("id", run.as_str())]),
     ];
     for (function, fields) in functions {
         let answer = house.function(function, fields).await;
@@ -98,6 +109,18 @@ async fn no_route_reaches_into_another_space(house: House) {
         house.function("list_test_inputs", &[("persona", "secret")]).await.good(),
         json!([])
     );
+    assert_eq!(house.function("list_answers", &[("persona", "secret")]).await.good(), json!([]));
+    for (path, method) in [
+        ("/api/persona-agent/chat", Method::POST),
+        ("/api/persona-agent/clear", Method::POST),
+        ("/api/persona-agent/history?personaId=secret", Method::GET),
+    ] {
+        let mut said = json!({"personaId": "secret"});
+        if path.ends_with("chat") {
+            said["message"] = json!("Hi");
+        }
+        assert_eq!(house.call(method, path, said).await.status, 404, "{path}");
+    }
     let found = house.get("/api/storage/personas?search=secret").await.good();
     assert_eq!(found["items"], json!([]));
 
@@ -109,6 +132,13 @@ async fn no_route_reaches_into_another_space(house: House) {
         "create_persona",
         "preview_markdown",
         "list_test_inputs",
+        "list_answers",
+        "list_models",
+        "save_service",
+        "reset_service",
+        "add_model",
+        "remove_model",
+        "set_default_model",
         "list_bin",
         "empty_bin",
         "set_theme",

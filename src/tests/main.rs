@@ -8,9 +8,14 @@
 
 mod api;
 mod architecture;
+mod fake_service;
 mod guards;
 mod isolation;
 mod pages;
+mod persona_agent;
+mod restart;
+mod runs;
+mod services;
 mod site;
 mod stories;
 mod support;

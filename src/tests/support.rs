@@ -1,11 +1,14 @@
 //! A house to test in: a store on a real database, and the router in front of it.
 
+use std::{collections::HashMap, sync::Arc};
+
 use axum::{
     Router,
     body::Body,
     http::{HeaderMap, Method, Request, StatusCode, header},
 };
 use greenroom::{
+    agent::{Agent, Limits},
     app::shell::SiteFiles,
     changes::{Gate, Scope},
     config::site_options,
@@ -15,6 +18,7 @@ use greenroom::{
         error::ApiError,
         id::PersonaId,
     },
+    providers::{Demo, Pace, Providers, Script, TimeLimits},
     server::{Hosts, router},
     state::AppState,
     store::{Link, Store},
@@ -39,7 +43,7 @@ pub struct House {
     pub state: AppState,
     router: Router,
     /// Held so that the file lives as long as the house.
-    _folder: Option<TempDir>,
+    folder: Option<Arc<TempDir>>,
 }
 
 /// A fresh, empty store.
@@ -80,12 +84,34 @@ impl House {
         house
     }
 
+    /// A house whose services are pointed elsewhere, and held to these limits.
+    pub async fn with_services(environment: &[(&str, String)], limits: TimeLimits) -> Self {
+        let (store, folder) = store(On::Sqlite).await;
+        let known: HashMap<String, String> =
+            environment.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let house = Self::asking(store, folder, limits, move |name| known.get(name).cloned());
+        Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
+        house
+    }
+
     /// A house around a store that may not even work.
     pub fn around(store: Store, folder: Option<TempDir>) -> Self {
+        Self::asking(store, folder, TimeLimits::default(), |_| None)
+    }
+
+    fn asking(
+        store: Store,
+        folder: Option<TempDir>,
+        limits: TimeLimits,
+        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
         let files = SiteFiles { style: "/pkg/greenroom.css".into(), program: None };
         let site = site_options("Leptos.toml".as_ref()).unwrap();
-        let state = AppState::new(store, site, files);
-        Self { router: routed(&state), state, _folder: folder }
+        let demo = Demo::new(Pace::AtOnce);
+        let providers = Providers::new(limits, demo, Arc::new(environment)).unwrap();
+        let agent = Agent::new(store.clone(), providers, Limits::default(), "test".into());
+        let state = AppState::new(store, site, files, agent);
+        Self { router: routed(&state), state, folder: folder.map(Arc::new) }
     }
 
     /// The same store, seen from another Space with its own owner.
@@ -93,7 +119,33 @@ impl House {
         let mut state = self.state.clone();
         state.scope = Scope { space: "next-door".into(), user: "neighbour".into() };
         Gate::found_space(&state.store, &state.scope, "Next door").await.unwrap();
-        Self { router: routed(&state), state, _folder: None }
+        Self { router: routed(&state), state, folder: None }
+    }
+
+    /// The same store behind another process, in which the demo model plays this script.
+    pub fn playing(&self, script: &Value) -> House {
+        let demo = Demo::scripted(Script::parse(&script.to_string()).unwrap(), Pace::AtOnce);
+        let providers =
+            Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
+        let mut state = self.state.clone();
+        state.agent = Agent::new(state.store.clone(), providers, Limits::default(), "test".into());
+        Self { router: routed(&state), state, folder: self.folder.clone() }
+    }
+
+    /// Sends a request and gives the status; what is streamed back is left.
+    pub async fn status(&self, request: Request<Body>) -> StatusCode {
+        self.router.clone().oneshot(request).await.unwrap().status()
+    }
+
+    /// Sends a request and gives what is streamed back, event by event.
+    pub async fn stream(&self, request: Request<Body>) -> Events {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        Events {
+            headers: response.headers().clone(),
+            body: response.into_body(),
+            rest: String::new(),
+        }
     }
 
     /// The gate, as the owner stands before it.
@@ -121,6 +173,13 @@ impl House {
             Change::new(&id, Op::Create).set("name", id.as_str()).set("systemPrompt", prompt);
         self.submit(change).await.unwrap();
         id
+    }
+
+    /// All that the database has written, byte by byte.
+    pub fn database_bytes(&self) -> Vec<u8> {
+        let folder = self.folder.as_ref().expect("the database is not a file").path();
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        files.flat_map(|file| std::fs::read(file).unwrap()).collect()
     }
 
     pub async fn send(&self, request: Request<Body>) -> Answer {
@@ -190,6 +249,54 @@ pub fn request(method: Method, path: &str, body: Option<Vec<u8>>) -> Request<Bod
         }
         None => builder.body(Body::empty()).unwrap(),
     }
+}
+
+/// Server-sent events, as they come.
+pub struct Events {
+    pub headers: HeaderMap,
+    body: Body,
+    rest: String,
+}
+
+impl Events {
+    /// The next event: its id and its data. `None` at the end.
+    pub async fn next(&mut self) -> Option<(Option<u64>, Value)> {
+        loop {
+            if let Some((event, rest)) = self.rest.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                let id = field("id: ").map(|id| id.parse().unwrap());
+                let data = field("data: ").map(|data| serde_json::from_str(data).unwrap());
+                self.rest = rest.to_owned();
+                match data {
+                    Some(data) => return Some((id, data)),
+                    None => continue,
+                }
+            }
+            let frame = self.body.frame().await?.unwrap();
+            self.rest.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
+        }
+    }
+
+    /// The next event of this type, leaving out those before it.
+    pub async fn until(&mut self, kind: &str) -> Value {
+        while let Some((_, data)) = self.next().await {
+            if data["type"] == kind {
+                return data;
+            }
+        }
+        panic!("no {kind} came");
+    }
+
+    /// The run that they are about.
+    pub fn run(&self) -> String {
+        self.headers["greenroom-run-id"].to_str().unwrap().to_owned()
+    }
+}
+
+/// The data of all events in an answer that came to its end.
+pub fn told(answer: &Answer) -> Vec<Value> {
+    let data = answer.text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 /// What came back.

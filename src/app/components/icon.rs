@@ -29,6 +29,10 @@ pub enum Icon {
     Menu,
     /// An arrow that turns back.
     Undo,
+    /// A triangle that points on.
+    Run,
+    /// A square.
+    Stop,
 }
 
 impl Icon {
@@ -49,6 +53,8 @@ impl Icon {
             Self::Down => "M12 5v14M6 13l6 6 6-6",
             Self::Close => "M6 6l12 12M18 6 6 18",
             Self::Menu => "M4 7h16M4 12h16M4 17h16",
+            Self::Run => "M7 4.5v15l12-7.5z",
+            Self::Stop => "M6 6h12v12H6z",
             Self::Undo => "M4 9h10a5.5 5.5 0 0 1 0 11h-4M8 5 4 9l4 4",
         }
     }

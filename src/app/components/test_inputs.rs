@@ -3,6 +3,7 @@
 use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
+    answers::{AnswerBook, AnswerBox, RunAll, RunOne},
     draft_box::{Autosave, DraftTrouble, SaveState},
     icon::{Glyph, Icon},
     notice::use_notices,
@@ -12,9 +13,12 @@ use super::{
 use crate::{
     app::{
         platform,
-        server_fns::test_inputs::{
-            AddTestInput, DeleteTestInput, MoveTestInput, SaveTestInput, list_test_inputs,
-            save_test_input,
+        server_fns::{
+            answers::ShownAnswer,
+            test_inputs::{
+                AddTestInput, DeleteTestInput, MoveTestInput, SaveTestInput, list_test_inputs,
+                save_test_input,
+            },
         },
         state::draft::{Draft, Texts},
     },
@@ -22,6 +26,7 @@ use crate::{
         id::{PersonaId, TestInputId},
         test_input::{CONTENT, EditedTestInput},
         tokens,
+        version::Revision,
     },
 };
 
@@ -32,7 +37,13 @@ pub fn TestInputs(
     persona: PersonaId,
     /// What was there when the page was made.
     initial: Vec<EditedTestInput>,
+    /// The last answers to them.
+    answers: Vec<ShownAnswer>,
+    /// The present version of the persona.
+    #[prop(into)]
+    revision: Signal<Revision>,
 ) -> impl IntoView {
+    let book = AnswerBook::new(persona.clone(), answers);
     let rows = RwSignal::new(initial);
     let add = ServerAction::<AddTestInput>::new();
     let typed = RwSignal::new(String::new());
@@ -60,8 +71,8 @@ pub fn TestInputs(
     view! {
         <section class="tests" aria-labelledby="tests-title">
             <header class="row apart">
-                <h2 id="tests-title">"Test inputs"</h2>
-                <span class="count">{move || rows.read().len()}</span>
+                <h2 id="tests-title">"Test inputs" " " <span class="count">{move || rows.read().len()}</span></h2>
+                {move || (!rows.read().is_empty()).then(|| view! { <RunAll book/> })}
             </header>
             {move || rows.read().is_empty().then(|| view! {
                 <p class="faint">"What would you say to it first? Add something below: an easy question, a hard one, and one it should refuse."</p>
@@ -70,7 +81,7 @@ pub fn TestInputs(
                 <ForEnumerate
                     each=move || rows.get()
                     key=|row| row.id.clone()
-                    children=move |at, row| view! { <TestInputRow row at rows/> }
+                    children=move |at, row| view! { <TestInputRow row at rows book revision/> }
                 />
             </ol>
             <ActionForm action=add attr:class="add-test">
@@ -111,6 +122,10 @@ fn TestInputRow(
     at: ReadSignal<usize>,
     /// All of them.
     rows: RwSignal<Vec<EditedTestInput>>,
+    /// The answers to them.
+    book: AnswerBook,
+    /// The present version of the persona.
+    revision: Signal<Revision>,
 ) -> impl IntoView {
     let notices = use_notices();
     let row_id = row.id.clone();
@@ -179,15 +194,14 @@ fn TestInputRow(
                 <noscript><button class="button quiet">"Save"</button></noscript>
             </form>
             <DraftTrouble autosave/>
-            <div class="output" aria-label="Output">
-                <span class="faint">"No answer yet"</span>
-            </div>
+            <AnswerBox book input=id.get_value() revision/>
             <div class="row apart">
                 <span class="faint small">{move || match tokens::estimate(&text.read()) {
                     1 => "about 1 token".into(),
                     count => format!("about {count} tokens"),
                 }}</span>
                 <div class="row tight">
+                    <RunOne book input=id.get_value() label=Signal::derive(label)/>
                     <ActionForm action=moving>
                         <HiddenId id=id.get_value()/>
                         <button class="icon" id=format!("up-{}", id.get_value()) name="way" value="up"

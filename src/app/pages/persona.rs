@@ -73,7 +73,7 @@ fn texts(fields: &PersonaFields) -> Texts {
 /// The editor of one persona.
 #[component]
 fn Editor(data: EditorData) -> impl IntoView {
-    let EditorData { persona, test_inputs } = data;
+    let EditorData { persona, test_inputs, answers, models, default_model } = data;
     let persona_id = persona.id.clone();
     let id = StoredValue::new(persona.id.clone());
     let autosave = Autosave::new(
@@ -185,16 +185,19 @@ fn Editor(data: EditorData) -> impl IntoView {
                         <TextBox autosave field=NOTES.name argument="form[notes]" label="Notes"
                             hint="For you. Never sent to a model." initial=persona.fields.notes.clone()/>
                         <div class="pair">
-                            <LineBox autosave field=MODEL.name argument="form[model]" label="Model"
-                                hint="Empty means the default model." initial=persona.fields.model.clone()/>
+                            <LineBox autosave field=MODEL.name argument="form[model]" label="Model" list="models"
+                                hint=format!("Empty means the default: {default_model}.") initial=persona.fields.model.clone()/>
                             <LineBox autosave field=TOOL.name argument="form[tools]" label="Tools"
-                                hint="Names, parted by commas." initial=persona.fields.tools.join(", ")/>
+                                hint="Names, parted by commas.".into() initial=persona.fields.tools.join(", ")/>
                         </div>
+                        <datalist id="models">
+                            {models.into_iter().map(|model| view! { <option value=model></option> }).collect_view()}
+                        </datalist>
                         <TierField autosave initial=persona.fields.tier/>
                     </div>
                 </details>
             </div>
-            <TestInputs persona=persona.id.clone() initial=test_inputs/>
+            <TestInputs persona=persona.id.clone() initial=test_inputs answers revision/>
         </div>
         {move || shows_versions.get().then(|| view! {
             <VersionsDrawer persona=id.get_value() revision changed=refresh/>
@@ -302,7 +305,7 @@ fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoV
 fn Labelled(
     field: &'static str,
     label: &'static str,
-    hint: &'static str,
+    #[prop(into)] hint: String,
     children: Children,
 ) -> impl IntoView {
     view! {
@@ -359,8 +362,11 @@ fn LineBox(
     field: &'static str,
     argument: &'static str,
     label: &'static str,
-    hint: &'static str,
+    hint: String,
     initial: String,
+    /// The list of what can be chosen.
+    #[prop(optional)]
+    list: &'static str,
 ) -> impl IntoView {
     let (text, type_in) = bound(autosave, field);
     view! {
@@ -370,6 +376,7 @@ fn LineBox(
                 name=argument
                 form="editor"
                 autocomplete="off"
+                list=(!list.is_empty()).then_some(list)
                 value=initial
                 prop:value=text
                 on:input=type_in

@@ -4,12 +4,14 @@ use std::{cell::RefCell, collections::HashMap};
 
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
-use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement, HtmlTextAreaElement, Storage};
+use wasm_bindgen::{JsCast, closure::Closure};
+use web_sys::{
+    EventSource, HtmlElement, HtmlInputElement, HtmlTextAreaElement, MessageEvent, Storage,
+};
 
 use crate::{
     app::state::shortcut::{Shortcut, shortcut},
-    domain::{theme::Theme, timestamp::Timestamp},
+    domain::{event::Heard, id::RunId, theme::Theme, timestamp::Timestamp},
 };
 
 /// The status was sent with the page.
@@ -66,6 +68,69 @@ impl Alarm {
     /// Nothing happens then.
     pub fn stop(self) {
         self.0.set_value(None);
+    }
+}
+
+/// Runs that are being watched. They are left when the owner goes away.
+#[derive(Clone, Copy)]
+pub struct Watch(StoredValue<HashMap<RunId, Stream>, LocalStorage>);
+
+/// An open stream. It is closed when it is dropped, or it would go on by itself.
+struct Stream {
+    source: EventSource,
+    _told: Closure<dyn Fn(MessageEvent)>,
+    _lost: Closure<dyn Fn()>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.source.close();
+    }
+}
+
+impl Watch {
+    /// Nothing is watched yet.
+    pub fn none() -> Self {
+        Self(StoredValue::new_local(HashMap::new()))
+    }
+
+    /// Watches a run from its beginning; `lost` is called when nothing more will come.
+    pub fn open(self, run: &RunId, told: impl Fn(Heard) + 'static, lost: impl Fn() + 'static) {
+        let Ok(source) = EventSource::new(&format!("/api/runs/{run}/events")) else { return };
+        let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
+            let data = event.data().as_string().unwrap_or_default();
+            if let Ok(event) = serde_json::from_str(&data) {
+                told(event);
+            }
+        });
+        let here = source.clone();
+        let on_error = Closure::<dyn Fn()>::new(move || {
+            // A connection that broke is opened again by the browser itself.
+            if here.ready_state() == EventSource::CLOSED {
+                lost();
+            }
+        });
+        source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        let stream = Stream { source, _told: on_message, _lost: on_error };
+        self.0.update_value(|open| drop(open.insert(run.clone(), stream)));
+    }
+
+    /// How many are watched.
+    pub fn count(self) -> usize {
+        self.0.try_with_value(HashMap::len).unwrap_or_default()
+    }
+
+    /// Whether this one is.
+    pub fn has(self, run: &RunId) -> bool {
+        self.0.try_with_value(|open| open.contains_key(run)).unwrap_or_default()
+    }
+
+    /// Leaves a run. It may be called from within one of its own calls, so it happens right after.
+    pub fn close(self, run: &RunId) {
+        if let Some(stream) = self.0.try_update_value(|open| open.remove(run)).flatten() {
+            Timeout::new(0, move || drop(stream)).forget();
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use leptos_axum::ResponseOptions;
 use crate::{
     app::state::shortcut::Shortcut,
     domain::{
+        event::Heard,
+        id::RunId,
         theme::{self, Theme},
         timestamp::Timestamp,
     },
@@ -92,6 +94,33 @@ impl Alarm {
 
     /// There is nothing to stop.
     pub fn stop(self) {}
+}
+
+/// Nobody watches on the server.
+#[derive(Clone, Copy)]
+pub struct Watch;
+
+impl Watch {
+    /// Nothing is watched.
+    pub fn none() -> Self {
+        Self
+    }
+
+    /// Watches nothing.
+    pub fn open(self, _: &RunId, _: impl Fn(Heard) + 'static, _: impl Fn() + 'static) {}
+
+    /// Watches nothing.
+    pub fn count(self) -> usize {
+        0
+    }
+
+    /// Watches nothing.
+    pub fn has(self, _: &RunId) -> bool {
+        false
+    }
+
+    /// There is nothing to close.
+    pub fn close(self, _: &RunId) {}
 }
 
 /// Nobody presses keys on the server.

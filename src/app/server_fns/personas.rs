@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::answers::ShownAnswer;
 use crate::domain::{
     change::Outcome,
     error::ApiError,
@@ -23,12 +24,18 @@ pub struct PersonaList {
 }
 
 /// All that the editor shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EditorData {
     /// The persona.
     pub persona: EditedPersona,
     /// Its test inputs.
     pub test_inputs: Vec<EditedTestInput>,
+    /// The last answer to each of them.
+    pub answers: Vec<ShownAnswer>,
+    /// The model strings that can be chosen.
+    pub models: Vec<String>,
+    /// The model that speaks when the persona names none.
+    pub default_model: String,
 }
 
 /// Personas whose names have `search` in them, the last changed first.
@@ -53,13 +60,17 @@ pub async fn open_persona(
     /// Which one.
     id: PersonaId,
 ) -> Result<EditorData, ApiError> {
-    use crate::state::desk;
+    use crate::state::{desk, shown_answer};
 
     let desk = desk()?;
     let mut link = desk.read().await?;
     let persona = link.persona(&id).await?.into();
     let test_inputs = link.test_inputs(&id).await?.into_iter().map(Into::into).collect();
-    Ok(EditorData { persona, test_inputs })
+    let answers = link.last_answers(&id).await?.into_iter().map(shown_answer).collect();
+    let catalog = desk.agent.catalog(&desk.scope).await?;
+    let models = catalog.models().iter().map(|model| model.id.clone()).collect();
+    let default_model = catalog.default_model().to_owned();
+    Ok(EditorData { persona, test_inputs, answers, models, default_model })
 }
 
 /// Makes a persona and goes to it.

@@ -1,0 +1,127 @@
+//! The agent loop, and the runs in which it goes on.
+//!
+//! `turn` decides, `driver` waits, `runs` starts, attaches, stops and recovers. What a run tells is in
+//! the log before watchers see it (words excepted, which are seen at once and kept within a moment).
+//!
+//! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
+
+mod desk;
+mod driver;
+mod editor;
+mod live;
+mod log;
+mod prompt;
+mod runs;
+mod settings;
+mod test_runs;
+mod tool;
+mod tools;
+mod turn;
+mod watch;
+mod window;
+
+use std::{
+    collections::HashMap,
+    fmt::Debug,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+pub use editor::History;
+use live::Live;
+use log::Log;
+use tool::Registry;
+pub use turn::Guards;
+
+use crate::{
+    changes::Scope,
+    domain::{error::ApiError, id::RunId},
+    providers::{Catalog, Providers},
+    store::{Link, Store},
+};
+
+/// The name under which a Space's default model is kept.
+pub const DEFAULT_MODEL: &str = "default_model";
+
+/// How far runs may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// What the loop guards.
+    pub guards: Guards,
+    /// How long one answer of a model may be, in tokens.
+    pub answer_tokens: u64,
+    /// How long a run may take.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { guards: Guards::default(), answer_tokens: 8192, time: Duration::from_secs(15 * 60) }
+    }
+}
+
+/// The room: everything that thinks goes through it. Cheap to clone.
+#[derive(Clone)]
+pub struct Agent {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    providers: Providers,
+    limits: Limits,
+    /// What other processes on the same database call this one.
+    node: String,
+    persona_tools: Registry,
+    log: Arc<Log>,
+    lives: Mutex<HashMap<RunId, Arc<Live>>>,
+}
+
+impl Debug for Agent {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Agent").field("node", &self.shared.node).finish_non_exhaustive()
+    }
+}
+
+impl Agent {
+    /// The room in front of this store. Its log is written from now on.
+    pub fn new(store: Store, providers: Providers, limits: Limits, node: String) -> Self {
+        let log = Arc::new(Log::default());
+        tokio::spawn(log.clone().write(store.clone()));
+        let shared = Shared {
+            store,
+            providers,
+            limits,
+            node,
+            persona_tools: tools::persona_tools(),
+            log,
+            lives: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// What is kept.
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// The models and services of a Space.
+    pub async fn catalog(&self, scope: &Scope) -> Result<Catalog, ApiError> {
+        let mut link = self.read(scope).await?;
+        let (added, set) = (link.added_models().await?, link.services().await?);
+        let preferred = link.preference(DEFAULT_MODEL).await?;
+        Ok(self.shared.providers.catalog(added, set, preferred))
+    }
+
+    async fn read(&self, scope: &Scope) -> Result<Link, ApiError> {
+        Ok(self.shared.store.read(&scope.space).await?)
+    }
+
+    async fn write(&self, scope: &Scope) -> Result<Link, ApiError> {
+        Ok(self.shared.store.write(&scope.space).await?)
+    }
+
+    fn live(&self, run: &RunId) -> Option<Arc<Live>> {
+        self.shared.lives.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
+    }
+}

@@ -1,0 +1,152 @@
+//! Talking with the agent of a persona, which works on that persona.
+
+use super::{
+    Agent,
+    driver::Brief,
+    prompt,
+    runs::{Order, said},
+    window::turns,
+};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError,
+        event::fold,
+        id::{ConversationId, PersonaId, RunId},
+        message::{Conversation, ConversationKind, MESSAGE, Message, Role, Turn},
+        persona::Persona,
+        run::{Run, Spent},
+    },
+    store::{Link, new_id, now},
+};
+
+/// What was said with the agent of a persona.
+pub struct History {
+    /// The conversation; `None` before the first word.
+    pub conversation: Option<ConversationId>,
+    /// All of it, the answer that is being given included.
+    pub turns: Vec<Turn>,
+    /// The run that goes on.
+    pub going_on: Option<RunId>,
+}
+
+impl Agent {
+    /// Says something to the agent of a persona. Another run that goes on there is in the way.
+    pub async fn send(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+        words: &str,
+    ) -> Result<Run, ApiError> {
+        if words.trim().is_empty() {
+            return Err(ApiError::invalid(MESSAGE.name, "The message must not be empty."));
+        }
+        MESSAGE.check(words)?;
+        let brief = self.editor_brief(scope, persona).await?;
+        let mut link = self.write(scope).await?;
+        let conversation = match &brief.persona.agent_chat_session_id {
+            Some(id) => link.conversation(id).await?,
+            None => begin(&mut link, &brief.persona).await?,
+        };
+        let message = said(conversation.leaf.clone(), words, now());
+        link.insert_message(&conversation.id, &message).await?;
+        let message = message.id;
+        self.start(link, scope, Order::now(conversation, message, brief)).await
+    }
+
+    /// What the agent of a persona works with.
+    pub(super) async fn editor_brief(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+    ) -> Result<Brief, ApiError> {
+        let persona = self.read(scope).await?.persona(persona).await?;
+        let route = self.route(scope, &persona.fields.model).await?;
+        let system = prompt::persona_agent(&persona);
+        Ok(Brief { persona, route, system, tools: self.shared.persona_tools.clone() })
+    }
+
+    /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is
+    /// stopped.
+    pub async fn clear(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+    ) -> Result<ConversationId, ApiError> {
+        let persona = self.read(scope).await?.persona(persona).await?;
+        if let Some(old) = &persona.agent_chat_session_id {
+            let going_on = self.read(scope).await?.run_going_on(old).await?;
+            if let Some(run) = going_on {
+                self.stop(scope, &run.id).await?;
+            }
+        }
+        let mut link = self.write(scope).await?;
+        let conversation = begin(&mut link, &persona).await?;
+        link.commit().await?;
+        Ok(conversation.id)
+    }
+
+    /// What was said with the agent of a persona, in the conversation in use.
+    pub async fn history(&self, scope: &Scope, persona: &PersonaId) -> Result<History, ApiError> {
+        let mut link = self.read(scope).await?;
+        let persona = link.persona(persona).await?;
+        let Some(id) = persona.agent_chat_session_id else {
+            return Ok(History { conversation: None, turns: Vec::new(), going_on: None });
+        };
+        let conversation = link.conversation(&id).await?;
+        let mut branch = match &conversation.leaf {
+            Some(leaf) => link.branch(leaf).await?,
+            None => Vec::new(),
+        };
+        let going_on = link.run_going_on(&id).await?;
+        if let Some(run) = &going_on
+            // It may have ended since the branch was read.
+            && branch.last().is_some_and(|last| last.id == run.message_id)
+        {
+            let parts = match self.live(&run.id) {
+                Some(live) => live.parts(),
+                None => {
+                    let mut parts = Vec::new();
+                    for one in link.run_events(&run.id, 0, u32::MAX).await? {
+                        fold(&mut parts, one.at, &one.event);
+                    }
+                    parts
+                }
+            };
+            branch.push(Message {
+                id: run.reply_id.clone(),
+                parent_id: Some(run.message_id.clone()),
+                role: Role::Assistant,
+                parts,
+                run_id: Some(run.id.clone()),
+                model: run.model.clone(),
+                stop: None,
+                spent: Spent::default(),
+                created_at: run.created_at,
+            });
+        }
+        Ok(History {
+            conversation: Some(id),
+            turns: turns(&branch),
+            going_on: going_on.map(|run| run.id),
+        })
+    }
+}
+
+/// Begins a conversation with the agent of a persona and makes it the one in use.
+async fn begin(link: &mut Link, persona: &Persona) -> Result<Conversation, ApiError> {
+    let conversation = Conversation {
+        id: new_id(),
+        kind: ConversationKind::Editor,
+        persona_id: persona.id.clone(),
+        leaf: None,
+        created_at: now(),
+    };
+    link.insert_conversation(&conversation).await?;
+    let before = persona.agent_chat_session_id.as_ref();
+    if link.set_agent_conversation(&persona.id, before, &conversation.id).await? {
+        return Ok(conversation);
+    }
+    // Somebody else began one in the same moment: theirs counts.
+    Err(ApiError::Unavailable)
+}

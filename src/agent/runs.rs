@@ -1,0 +1,342 @@
+//! Starting, stopping, repeating and recovering runs.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+
+use super::{Agent, driver::Brief, live::Live};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError,
+        event::{RunEvent, Stamped, fold},
+        id::{MessageId, RunId, SpaceId, TestInputId},
+        message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
+        run::{Run, RunStatus, Spent},
+        timestamp::Timestamp,
+        version::Revision,
+    },
+    providers::Route,
+    store::{EventRow, Link, OwnedRun, StoreError, new_id, now},
+};
+
+/// How often this process says which runs go on in it, and looks whether it should stop one.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+/// After how much silence a run is taken to be left by its process.
+const SILENCE_MS: i64 = 30_000;
+/// How long a stop waits for the run to come to its end.
+const STOP_TIME: Duration = Duration::from_secs(10);
+
+/// What a person says when an answer broke off.
+const GO_ON: &str = "Go on exactly where you stopped.";
+
+/// What a run is made of.
+pub(super) struct Order {
+    /// The conversation it goes on in.
+    pub conversation: Conversation,
+    /// The message that asks for it.
+    pub message: MessageId,
+    /// Who speaks, and how it is reached.
+    pub brief: Brief,
+    /// The test input that it answers, at this revision.
+    pub answers: Option<(TestInputId, Revision)>,
+    /// What it waits for before it begins.
+    pub wait: Option<Arc<Semaphore>>,
+}
+
+impl Order {
+    /// A run that begins at once.
+    pub fn now(conversation: Conversation, message: MessageId, brief: Brief) -> Self {
+        Self { conversation, message, brief, answers: None, wait: None }
+    }
+}
+
+/// A message of a person.
+pub(super) fn said(parent: Option<MessageId>, words: &str, at: Timestamp) -> Message {
+    let body = PartBody::Text(words.to_owned());
+    Message {
+        id: new_id(),
+        parent_id: parent,
+        role: Role::User,
+        parts: vec![Part { id: new_id(), at, body, carried: None }],
+        run_id: None,
+        model: String::new(),
+        stop: None,
+        spent: Spent::default(),
+        created_at: at,
+    }
+}
+
+impl Agent {
+    /// The way to a model, or why there is none.
+    pub(super) async fn route(&self, scope: &Scope, model: &str) -> Result<Route, ApiError> {
+        self.catalog(scope).await?.find(model)
+    }
+
+    /// Keeps what the link holds together with a new run, and starts it. When another run goes on in the
+    /// conversation, nothing is kept.
+    pub(super) async fn start(
+        &self,
+        mut link: Link,
+        scope: &Scope,
+        order: Order,
+    ) -> Result<Run, ApiError> {
+        let at = now();
+        let Order { conversation, message, brief, answers, wait } = order;
+        let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
+        let run = Run {
+            id: new_id(),
+            conversation_id: conversation.id.clone(),
+            message_id: message.clone(),
+            reply_id: new_id(),
+            persona_id: brief.persona.id.clone(),
+            persona_revision: brief.persona.revision,
+            model: brief.route.model.id.clone(),
+            status,
+            stop: None,
+            error: None,
+            spent: Spent::default(),
+            created_at: at,
+            ended_at: None,
+        };
+        if !link.insert_run(&run, &scope.user, &self.shared.node).await? {
+            drop(link);
+            let going_on = self.read(scope).await?.run_going_on(&conversation.id).await?;
+            return Err(match going_on {
+                Some(other) => ApiError::Busy { run_id: other.id },
+                // It ended between the two looks.
+                None => ApiError::Unavailable,
+            });
+        }
+        if let Some((input, revision)) = &answers {
+            let persona = (&run.persona_id, run.persona_revision);
+            link.insert_test_answer(input, *revision, persona, &run.id, at).await?;
+        }
+        link.set_leaf(&conversation.id, &message, at).await?;
+        // The first events are kept with the run itself: one write less before the model is asked.
+        let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
+        let rows: Vec<EventRow> = told.iter().map(|one| row(scope, &run.id, one)).collect();
+        link.append_events(&rows).await?;
+        link.commit().await?;
+        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told));
+        let lives = &self.shared.lives;
+        lives.lock().unwrap_or_else(PoisonError::into_inner).insert(run.id.clone(), live.clone());
+        tokio::spawn(self.clone().drive(live, scope.clone(), run.clone(), brief, wait));
+        Ok(run)
+    }
+
+    /// A run as it stands.
+    pub async fn run(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        Ok(self.read(scope).await?.run(id).await?)
+    }
+
+    /// Waits for a run's end.
+    pub async fn ended(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        loop {
+            let live = self.live(id);
+            if let Some(live) = live {
+                live.over.cancelled().await;
+            }
+            let run = self.run(scope, id).await?;
+            if run.status.is_over() {
+                return Ok(run);
+            }
+            // It goes on in another process.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Stops a run and keeps its words. One that has ended stays as it is.
+    pub async fn stop(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        let run = self.run(scope, id).await?;
+        if run.status.is_over() {
+            return Ok(run);
+        }
+        match self.live(id) {
+            Some(live) => live.stopped.cancel(),
+            None => {
+                let mut link = self.write(scope).await?;
+                link.ask_to_stop(id, now()).await?;
+                link.commit().await?;
+            }
+        }
+        match tokio::time::timeout(STOP_TIME, self.ended(scope, id)).await {
+            Ok(ended) => ended,
+            Err(_) => self.run(scope, id).await,
+        }
+    }
+
+    /// Asks the same again: the answer so far is left aside.
+    pub async fn retry(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        let (run, conversation) = self.last_run(scope, id).await?;
+        if conversation.kind == ConversationKind::Test {
+            return self.retry_test(scope, &run).await;
+        }
+        let brief = self.editor_brief(scope, &run.persona_id).await?;
+        let link = self.write(scope).await?;
+        let message = run.message_id;
+        self.start(link, scope, Order::now(conversation, message, brief)).await
+    }
+
+    /// Goes on with an answer that broke off.
+    pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        let (run, conversation) = self.last_run(scope, id).await?;
+        if !run.can_continue() || conversation.kind == ConversationKind::Test {
+            let reason = "That answer did not break off, so there is nothing to go on with.";
+            return Err(ApiError::NotNow { reason: reason.into() });
+        }
+        let brief = self.editor_brief(scope, &run.persona_id).await?;
+        let message = said(conversation.leaf.clone(), GO_ON, now());
+        let mut link = self.write(scope).await?;
+        link.insert_message(&conversation.id, &message).await?;
+        let message = message.id;
+        self.start(link, scope, Order::now(conversation, message, brief)).await
+    }
+
+    /// A run that has ended and is the last of its conversation.
+    async fn last_run(&self, scope: &Scope, id: &RunId) -> Result<(Run, Conversation), ApiError> {
+        let mut link = self.read(scope).await?;
+        let run = link.run(id).await?;
+        let conversation = link.conversation(&run.conversation_id).await?;
+        if !run.status.is_over() {
+            return Err(ApiError::Busy { run_id: run.id });
+        }
+        let last = conversation.leaf.as_ref();
+        if last != Some(&run.reply_id) && last != Some(&run.message_id) {
+            let reason =
+                "The conversation has gone on since. Only its last answer can be repeated.";
+            return Err(ApiError::NotNow { reason: reason.into() });
+        }
+        Ok((run, conversation))
+    }
+
+    /// Ends the runs whose process is gone: their words stay, and they can be repeated. Called when this
+    /// process starts, before it starts a run of its own.
+    pub async fn recover(&self) -> Result<usize, ApiError> {
+        // A database that is a file is this process's alone.
+        let silent = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { i64::MAX };
+        self.recover_left(&self.shared.node, Timestamp(silent)).await
+    }
+
+    async fn recover_left(&self, node: &str, before: Timestamp) -> Result<usize, ApiError> {
+        let mut recovered = 0;
+        for left in self.shared.store.left_runs(node, before).await? {
+            recovered += usize::from(self.interrupt(left).await?);
+        }
+        if recovered > 0 {
+            tracing::info!(recovered, "runs were interrupted and can be repeated");
+        }
+        Ok(recovered)
+    }
+
+    async fn interrupt(&self, left: OwnedRun) -> Result<bool, StoreError> {
+        let OwnedRun { space, mut run } = left;
+        let mut link = self.shared.store.write(&space).await?;
+        let (mut parts, mut seen) = (Vec::new(), 0);
+        loop {
+            let events = link.run_events(&run.id, seen, 1000).await?;
+            let Some(last) = events.last() else { break };
+            seen = last.seq;
+            for one in &events {
+                fold(&mut parts, one.at, &one.event);
+            }
+        }
+        let at = now();
+        run.status = RunStatus::Interrupted;
+        let reason = "The server was restarted while this was being answered. Try again, or go on \
+                      from here.";
+        run.error = Some(ApiError::NotNow { reason: reason.into() });
+        run.spent.duration_ms = (at.0 - run.created_at.0).max(0).cast_unsigned();
+        run.ended_at = Some(at);
+        close(&mut link, &space, &run, parts, seen + 1).await?;
+        link.commit().await?;
+        Ok(true)
+    }
+
+    /// Says that this process is there, and looks after runs whose process is not. Goes on for ever.
+    pub async fn keep_alive(self) {
+        // Nobody else looks at a database that is a file.
+        if !self.shared.store.is_shared() {
+            return;
+        }
+        let mut round = tokio::time::interval(HEARTBEAT);
+        loop {
+            round.tick().await;
+            match self.shared.store.keep_alive(&self.shared.node, now()).await {
+                Ok(asked) => {
+                    for run in asked {
+                        if let Some(live) = self.live(&run) {
+                            live.stopped.cancel();
+                        }
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "the heartbeat was missed"),
+            }
+            // Our own runs are alive; those of others may not be.
+            let left = self.recover_left("", Timestamp(now().0 - SILENCE_MS)).await;
+            if let Err(error) = left {
+                tracing::debug!(%error, "left runs could not be looked for");
+            }
+        }
+    }
+}
+
+/// What every run tells first.
+pub(super) fn opening(run: &Run, at: Timestamp) -> Vec<Stamped> {
+    let (reply_id, model) = (run.reply_id.clone(), run.model.clone());
+    let events = [RunEvent::Started { reply_id, model }, RunEvent::StepStarted { step: 1 }];
+    (1..).zip(events).map(|(seq, event)| Stamped { seq, at, event }).collect()
+}
+
+fn row(scope: &Scope, run: &RunId, one: &Stamped) -> EventRow {
+    EventRow {
+        space: scope.space.clone(),
+        run: run.clone(),
+        seq: one.seq,
+        lengths: Vec::new(),
+        event: one.event.clone(),
+        at: one.at,
+    }
+}
+
+/// Keeps the end of a run: its last event, its message, and how it stands. `false` when it had ended.
+pub(super) async fn close(
+    link: &mut Link,
+    space: &SpaceId,
+    run: &Run,
+    parts: Vec<Part>,
+    seq: u64,
+) -> Result<bool, StoreError> {
+    if !link.end_run(run).await? {
+        return Ok(false);
+    }
+    let at = run.ended_at.unwrap_or(run.created_at);
+    let event = RunEvent::Ended {
+        status: run.status,
+        stop: run.stop,
+        error: run.error.clone(),
+        spent: run.spent,
+    };
+    let ended =
+        EventRow { space: space.clone(), run: run.id.clone(), seq, lengths: Vec::new(), event, at };
+    link.append_events(&[ended]).await?;
+    if !parts.is_empty() {
+        let reply = Message {
+            id: run.reply_id.clone(),
+            parent_id: Some(run.message_id.clone()),
+            role: Role::Assistant,
+            parts,
+            run_id: Some(run.id.clone()),
+            model: run.model.clone(),
+            stop: run.stop,
+            spent: run.spent,
+            created_at: run.created_at,
+        };
+        link.insert_message(&run.conversation_id, &reply).await?;
+        link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
+    }
+    Ok(true)
+}

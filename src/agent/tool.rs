@@ -1,0 +1,227 @@
+//! What a model can do: the shape of a tool, and the list of all of them.
+//!
+//! A tool's input type is its schema: the doc comments are what the model reads. What a tool changes
+//! goes through the gate, which alone knows what the persona's tier allows.
+
+use std::{fmt::Debug, future::Future, pin::Pin, sync::Arc};
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::desk::ToolDesk;
+use crate::{
+    domain::{
+        error::ApiError,
+        id::ChangeId,
+        message::{ToolCall, ToolResult},
+    },
+    providers::ToolSpec,
+    store::StoreError,
+};
+
+/// The most that a model is told by one tool, in bytes. A whole system prompt fits.
+pub const MAX_RESULT_BYTES: usize = 256 * 1024;
+
+/// Whether a tool can run beside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks.
+    Reads,
+    /// It wants to change something, so it runs in its turn.
+    Writes,
+}
+
+/// What a tool gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// What the model is told.
+    pub text: String,
+    /// The change that was applied or waits for a decision.
+    pub change: Option<ChangeId>,
+}
+
+impl ToolOutput {
+    /// A thing as JSON.
+    pub fn json(thing: &impl Serialize) -> Self {
+        Self { text: serde_json::json!(thing).to_string(), change: None }
+    }
+}
+
+/// Why a tool gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The model can do better: tell it this, and go on.
+    #[error("{0}")]
+    TellModel(String),
+    /// Nobody in the conversation can help: end the run.
+    #[error("{0}")]
+    Fatal(ApiError),
+}
+
+impl From<ApiError> for ToolError {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Unavailable | ApiError::Offline | ApiError::Internal { .. } => {
+                Self::Fatal(error)
+            }
+            ApiError::Conflict(conflict) => Self::TellModel(format!(
+                "The person changed the same passage of the {} meanwhile. Read it again before you \
+                 change it. It now says:\n{}",
+                conflict.label(),
+                conflict.theirs
+            )),
+            other => Self::TellModel(other.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        ApiError::from(error).into()
+    }
+}
+
+/// Something a model can do.
+pub trait Tool: Send + Sync + 'static {
+    /// What it is given; its doc comments are what the model reads.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// The name by which the model calls it.
+    const NAME: &'static str;
+    /// Whether it can run beside others.
+    const EFFECT: Effect;
+
+    /// Does it.
+    fn run(
+        &self,
+        input: Self::Input,
+        desk: &ToolDesk,
+    ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
+}
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// A tool whose input type is forgotten.
+trait Erased: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn effect(&self) -> Effect;
+    fn spec(&self) -> ToolSpec;
+    fn call<'a>(&'a self, input: Value, desk: &'a ToolDesk) -> Running<'a>;
+}
+
+impl<T: Tool> Erased for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn effect(&self) -> Effect {
+        T::EFFECT
+    }
+
+    fn spec(&self) -> ToolSpec {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        let schema = settings.into_generator().into_root_schema_for::<T::Input>();
+        let mut schema = schema.to_value();
+        let mut description = String::new();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("title");
+            if let Some(Value::String(text)) = schema.remove("description") {
+                description = text;
+            }
+            schema.entry("properties").or_insert_with(|| serde_json::json!({}));
+        }
+        ToolSpec { name: T::NAME.into(), description, schema }
+    }
+
+    fn call<'a>(&'a self, input: Value, desk: &'a ToolDesk) -> Running<'a> {
+        Box::pin(async move {
+            let input = serde_path_to_error::deserialize(input).map_err(|error| {
+                let path = error.path().to_string();
+                let place = if path == "." { String::new() } else { format!(" at “{path}”") };
+                ToolError::TellModel(format!("The input does not fit{place}: {}.", error.inner()))
+            })?;
+            self.run(input, desk).await
+        })
+    }
+}
+
+/// The tools that a run may use.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Vec<Arc<dyn Erased>>,
+}
+
+impl Debug for Registry {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_list().entries(self.tools.iter().map(|tool| tool.name())).finish()
+    }
+}
+
+impl Registry {
+    /// The same list with one more.
+    pub fn with(mut self, tool: impl Tool) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// What the model is told of them.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Whether a call only looks. What is not known does nothing.
+    pub fn effect(&self, call: &ToolCall) -> Effect {
+        self.find(&call.name).map_or(Effect::Reads, |tool| tool.effect())
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<dyn Erased>> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// Runs a call. What the model can do something about is a result, not an error.
+    pub async fn run(&self, call: &ToolCall, desk: &ToolDesk) -> Result<ToolResult, ApiError> {
+        let outcome = match self.find(&call.name) {
+            Some(tool) => tool.call(call.input.clone(), desk).await,
+            None => Err(ToolError::TellModel(format!(
+                "There is no tool “{}”. There are: {}.",
+                call.name,
+                self.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+            ))),
+        };
+        let (output, is_error) = match outcome {
+            Ok(output) => (output, false),
+            Err(ToolError::TellModel(text)) => (ToolOutput { text, change: None }, true),
+            Err(ToolError::Fatal(error)) => return Err(error),
+        };
+        Ok(ToolResult {
+            call: call.call.clone(),
+            name: call.name.clone(),
+            output: bounded(output.text, MAX_RESULT_BYTES),
+            is_error,
+            change_id: output.change,
+        })
+    }
+}
+
+/// A text of at most so many bytes, saying what was left out.
+pub fn bounded(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}\n… ({} more bytes were left out)", &text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_cut_between_letters_and_says_so() {
+        assert_eq!(bounded("short".into(), 5), "short");
+        assert_eq!(bounded("é".repeat(4), 5), "éé\n… (4 more bytes were left out)");
+    }
+}

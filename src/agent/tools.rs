@@ -1,0 +1,108 @@
+//! The tools, one per file, and the lists of them.
+
+mod create_test_input;
+mod delete_test_input;
+mod get_persona;
+mod get_test_input;
+mod list_test_inputs;
+mod patch_system_prompt;
+mod run_test_inputs;
+mod update_persona_name;
+mod update_system_prompt;
+mod update_test_input;
+
+use serde::Serialize;
+
+use super::tool::{Registry, ToolOutput};
+use crate::domain::{
+    change::{ChangeState, Outcome},
+    id::ChangeId,
+};
+
+/// What the agent of a persona may use to work on that persona.
+pub fn persona_tools() -> Registry {
+    Registry::default()
+        .with(get_persona::GetPersona)
+        .with(update_persona_name::UpdatePersonaName)
+        .with(update_system_prompt::UpdateSystemPrompt)
+        .with(patch_system_prompt::PatchSystemPrompt)
+        .with(list_test_inputs::ListTestInputs)
+        .with(get_test_input::GetTestInput)
+        .with(create_test_input::CreateTestInput)
+        .with(update_test_input::UpdateTestInput)
+        .with(delete_test_input::DeleteTestInput)
+        .with(run_test_inputs::RunTestInputs)
+}
+
+/// What became of a change, as the model is told.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    state: &'a str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change_id: Option<&'a ChangeId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+}
+
+/// Tells the model what became of its change: done, or a draft that a person will decide on.
+fn written(outcome: &Outcome, done: &str) -> ToolOutput {
+    written_thing(outcome, done, None, None)
+}
+
+fn written_thing(
+    outcome: &Outcome,
+    done: &str,
+    id: Option<&str>,
+    content: Option<&str>,
+) -> ToolOutput {
+    let (state, message) = match outcome.state {
+        ChangeState::Applied => ("applied", done.to_owned()),
+        _ => (
+            "pending",
+            "This is a draft now. Nothing has changed yet: the person will accept or reject it. \
+             Say so, and do not propose it again."
+                .to_owned(),
+        ),
+    };
+    let change_id = outcome.change_id.as_ref();
+    let told = Written { state, message, change_id, id, content };
+    ToolOutput { change: outcome.change_id.clone(), ..ToolOutput::json(&told) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_told_of_these_tools_in_these_words() {
+        let specs = persona_tools().specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+
+        assert_eq!(
+            names,
+            [
+                "get_persona",
+                "update_persona_name",
+                "update_system_prompt",
+                "patch_system_prompt",
+                "list_test_inputs",
+                "get_test_input",
+                "create_test_input",
+                "update_test_input",
+                "delete_test_input",
+                "run_test_inputs",
+            ]
+        );
+        for spec in &specs {
+            assert!(spec.description.len() > 20, "{} has no description", spec.name);
+            assert_eq!(spec.schema["type"], "object", "{}", spec.name);
+        }
+        let prompt = &specs[2].schema;
+        assert_eq!(prompt["required"], serde_json::json!(["systemPrompt"]));
+        assert!(prompt["properties"]["systemPrompt"]["description"].is_string());
+    }
+}

@@ -1,0 +1,117 @@
+//! Running the test inputs, to see what the persona answers.
+
+use futures_util::{StreamExt, stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::get_test_input::own_test_input;
+use crate::{
+    agent::{
+        desk::ToolDesk,
+        test_runs::AT_ONCE,
+        tool::{Effect, Tool, ToolError, ToolOutput, bounded},
+    },
+    domain::{
+        error::ApiError,
+        id::TestInputId,
+        run::{RunStatus, Usage},
+    },
+};
+
+/// How much of one answer the model is shown, in bytes.
+const SHOWN: usize = 6000;
+/// How much of the test input itself is repeated, in bytes.
+const SHOWN_INPUT: usize = 500;
+/// The most test inputs that one call runs.
+const MAX_INPUTS: usize = 50;
+
+/// Runs test inputs of the persona with the persona's own model and returns its answers. Use it to see
+/// what a change of the prompt does.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Input {
+    /// Which ones, by id; all of them when absent.
+    #[serde(default)]
+    ids: Option<Vec<TestInputId>>,
+    /// How many run at the same time, 1 to 8; 3 when absent.
+    #[serde(default)]
+    at_once: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Answers {
+    answers: Vec<Answer>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    id: TestInputId,
+    input: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    answer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    model: String,
+    usage: Usage,
+}
+
+/// The tool.
+pub struct RunTestInputs;
+
+impl Tool for RunTestInputs {
+    type Input = Input;
+    const NAME: &'static str = "run_test_inputs";
+    const EFFECT: Effect = Effect::Reads;
+
+    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+        let ids = match input.ids {
+            Some(ids) => {
+                for id in &ids {
+                    own_test_input(desk, id).await?;
+                }
+                ids
+            }
+            None => desk.persona().await?.test_input_ids,
+        };
+        if ids.is_empty() {
+            return Err(ToolError::TellModel("The persona has no test inputs yet.".into()));
+        }
+        if ids.len() > MAX_INPUTS {
+            let told = format!("That are {}; name at most {MAX_INPUTS} by id.", ids.len());
+            return Err(ToolError::TellModel(told));
+        }
+        let at_once = input.at_once.unwrap_or(AT_ONCE).clamp(1, 8);
+        let answers = stream::iter(ids)
+            .map(|id| answer(desk, id))
+            .buffered(at_once)
+            .collect::<Vec<Result<Answer, ApiError>>>()
+            .await;
+        let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(ToolOutput::json(&Answers { answers }))
+    }
+}
+
+/// Runs one test input to its end, or until the run that asked for it is stopped.
+async fn answer(desk: &ToolDesk, id: TestInputId) -> Result<Answer, ApiError> {
+    let run = desk.agent.run_test_input(&desk.scope, &id).await?;
+    let ended = tokio::select! {
+        ended = desk.agent.ended(&desk.scope, &run.id) => ended?,
+        () = desk.stopped.cancelled() => desk.agent.stop(&desk.scope, &run.id).await?,
+    };
+    let mut link = desk.agent.store().read(&desk.scope.space).await?;
+    let input = link.message(&ended.message_id).await?.text();
+    let text = link.message(&ended.reply_id).await.map(|reply| reply.text()).unwrap_or_default();
+    let error = match (ended.status, &ended.error) {
+        (_, Some(error)) => Some(error.to_string()),
+        (RunStatus::Stopped, None) => Some("It was stopped.".to_owned()),
+        _ => None,
+    };
+    Ok(Answer {
+        id,
+        input: bounded(input, SHOWN_INPUT),
+        answer: bounded(text, SHOWN),
+        error,
+        model: ended.model,
+        usage: ended.spent.usage,
+    })
+}

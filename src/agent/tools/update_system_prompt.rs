@@ -1,0 +1,40 @@
+//! Replacing the system prompt.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::written;
+use crate::{
+    agent::{
+        desk::ToolDesk,
+        tool::{Effect, Tool, ToolError, ToolOutput},
+    },
+    domain::change::{Change, Op},
+};
+
+/// Replaces the persona's entire system prompt. Whatever is not in the new text is gone, so use
+/// patch_system_prompt for anything less than a rewrite that was asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Input {
+    /// The whole new system prompt, at most 100 000 characters.
+    system_prompt: String,
+}
+
+/// The tool.
+pub struct UpdateSystemPrompt;
+
+impl Tool for UpdateSystemPrompt {
+    type Input = Input;
+    const NAME: &'static str = "update_system_prompt";
+    const EFFECT: Effect = Effect::Writes;
+
+    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+        let persona = desk.persona().await?;
+        let change = Change::new(&persona.id, Op::Update)
+            .set("systemPrompt", input.system_prompt)
+            .based_on(desk.base(&persona));
+        let outcome = desk.submit(change).await?;
+        Ok(written(&outcome, "The system prompt was replaced."))
+    }
+}

@@ -1,0 +1,124 @@
+//! Watching a run from any place in it, whether it goes on here, elsewhere, or is over.
+
+use std::{sync::Arc, time::Duration};
+
+use async_stream::try_stream;
+use futures_util::{Stream, StreamExt, stream::BoxStream};
+
+use super::{
+    Agent,
+    live::{Batch, Live},
+};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError,
+        event::{RunEvent, Stamped},
+        id::RunId,
+        run::Run,
+    },
+};
+
+/// How many rows of the log are read at once.
+const PAGE: u32 = 500;
+/// How often the log of a run that goes on in another process is looked at.
+const LOOK: Duration = Duration::from_millis(150);
+
+/// What a watcher is told.
+pub type Events = BoxStream<'static, Result<Arc<Stamped>, ApiError>>;
+
+impl Agent {
+    /// All that a run told after `seen`, and all that it will tell, up to its end. Whoever has seen more
+    /// than was kept is told the end.
+    pub async fn watch(&self, scope: &Scope, id: &RunId, seen: u64) -> Result<Events, ApiError> {
+        // Whether it is this Space's to see is decided by the row.
+        self.run(scope, id).await?;
+        Ok(events(self.clone(), scope.clone(), id.clone(), seen).boxed())
+    }
+
+    /// Whether a run is over and this was the last thing it told.
+    pub async fn has_ended_at(
+        &self,
+        scope: &Scope,
+        id: &RunId,
+        seen: u64,
+    ) -> Result<bool, ApiError> {
+        let mut link = self.read(scope).await?;
+        let over = link.run(id).await?.status.is_over();
+        Ok(over && link.last_seq(id).await? == seen)
+    }
+
+    async fn logged(
+        &self,
+        scope: &Scope,
+        id: &RunId,
+        seen: u64,
+    ) -> Result<Vec<Arc<Stamped>>, ApiError> {
+        let events = self.read(scope).await?.run_events(id, seen, PAGE).await?;
+        Ok(events.into_iter().map(Arc::new).collect())
+    }
+
+    /// What comes after `seen` in a run that goes on here; waits until there is something.
+    async fn following(
+        &self,
+        live: &Live,
+        scope: &Scope,
+        seen: u64,
+    ) -> Result<Vec<Arc<Stamped>>, ApiError> {
+        let mut news = live.watch();
+        loop {
+            match live.after(seen) {
+                Batch::Events(events) if events.is_empty() => {
+                    // The sender lives as long as the run, which we hold.
+                    drop(news.changed().await);
+                }
+                Batch::Events(events) => return Ok(events),
+                Batch::Behind => return self.logged(scope, &live.run, seen).await,
+            }
+        }
+    }
+}
+
+fn events(
+    agent: Agent,
+    scope: Scope,
+    id: RunId,
+    mut seen: u64,
+) -> impl Stream<Item = Result<Arc<Stamped>, ApiError>> + Send + 'static {
+    try_stream! {
+        loop {
+            let live = agent.live(&id);
+            let some = match &live {
+                Some(live) => agent.following(live, &scope, seen).await?,
+                None => agent.logged(&scope, &id, seen).await?,
+            };
+            if some.is_empty() {
+                let run = agent.run(&scope, &id).await?;
+                if run.status.is_over() && agent.live(&id).is_none() {
+                    yield Arc::new(end_of(&run, seen));
+                    return;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+            for one in some {
+                seen = one.seq;
+                let over = matches!(one.event, RunEvent::Ended { .. });
+                yield one;
+                if over {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The end, for someone who has seen all that was kept or more.
+fn end_of(run: &Run, seq: u64) -> Stamped {
+    let event = RunEvent::Ended {
+        status: run.status,
+        stop: run.stop,
+        error: run.error.clone(),
+        spent: run.spent,
+    };
+    Stamped { seq, at: run.ended_at.unwrap_or(run.created_at), event }
+}

@@ -1,0 +1,200 @@
+//! What of a conversation is sent to the model.
+//!
+//! A window always begins with a person's words, every call has its result, and nothing of a service
+//! stands in it that another service made.
+
+use crate::domain::{
+    message::{Message, Part, PartBody, Role, ToolResult, Turn},
+    tokens::estimate,
+};
+
+/// The most tokens of history, whatever the model could read.
+const MAX_HISTORY_TOKENS: u64 = 60_000;
+/// What a part takes beside its words.
+const PART_TOKENS: u64 = 8;
+
+/// The flat list of a branch, whole.
+pub fn turns(branch: &[Message]) -> Vec<Turn> {
+    branch.iter().flat_map(Message::turns).collect()
+}
+
+/// The newest part of a branch that fits, and always all from the last message of the person on.
+pub fn fit(branch: &[Message], context: u64, reserved: u64) -> Vec<Turn> {
+    let room = context.saturating_sub(reserved).min(MAX_HISTORY_TOKENS);
+    let size = |messages: &[Message]| -> u64 {
+        messages.iter().flat_map(|message| &message.parts).map(size).sum()
+    };
+    let asked = branch.iter().rposition(|message| message.role == Role::User).unwrap_or_default();
+    let mut taken = size(&branch[asked..]);
+    let mut from = asked;
+    // A window begins with a person's words, so it grows by a question and its answer at a time.
+    for at in (0..asked).rev().filter(|at| branch[*at].role == Role::User) {
+        taken += size(&branch[at..from]);
+        if taken > room {
+            break;
+        }
+        from = at;
+    }
+    paired(turns(&branch[from..]))
+}
+
+/// The list with every call answered right after the calls of its answer, and no result without its
+/// call.
+pub fn paired(turns: Vec<Turn>) -> Vec<Turn> {
+    let mut out: Vec<Turn> = Vec::with_capacity(turns.len());
+    let mut unanswered: Vec<Turn> = Vec::new();
+    for turn in turns {
+        match &turn.part.body {
+            PartBody::ToolCall(_) => {
+                unanswered.push(turn.clone());
+                out.push(turn);
+            }
+            PartBody::ToolResult(result) => {
+                let known = unanswered.iter().position(|open| calls(open, result));
+                if let Some(at) = known {
+                    unanswered.remove(at);
+                    out.push(turn);
+                }
+            }
+            PartBody::Text(_) | PartBody::Reasoning(_) => {
+                // Words of the same answer may follow a call; words after it mean it was left open.
+                if turn.role == Role::User || out.last().is_some_and(is_result) {
+                    out.extend(unanswered.drain(..).filter_map(cancelled));
+                }
+                out.push(turn);
+            }
+        }
+    }
+    out.extend(unanswered.drain(..).filter_map(cancelled));
+    out.retain(|turn| !matches!(&turn.part.body, PartBody::Text(text) if text.is_empty()));
+    out
+}
+
+fn is_result(turn: &Turn) -> bool {
+    matches!(turn.part.body, PartBody::ToolResult(_))
+}
+
+fn calls(open: &Turn, result: &ToolResult) -> bool {
+    matches!(&open.part.body, PartBody::ToolCall(call) if call.call == result.call)
+}
+
+/// The result of a call that was never run.
+fn cancelled(open: Turn) -> Option<Turn> {
+    let PartBody::ToolCall(call) = open.part.body else { return None };
+    let result = ToolResult {
+        call: call.call,
+        name: call.name,
+        output: "Not run: the run was ended before.".into(),
+        is_error: true,
+        change_id: None,
+    };
+    let part = Part { body: PartBody::ToolResult(result), carried: None, ..open.part };
+    Some(Turn { role: Role::User, part })
+}
+
+fn size(part: &Part) -> u64 {
+    let words = match &part.body {
+        PartBody::Text(text) | PartBody::Reasoning(text) => estimate(text),
+        PartBody::ToolCall(call) => estimate(&call.input.to_string()),
+        PartBody::ToolResult(result) => estimate(&result.output),
+    };
+    words as u64 + PART_TOKENS
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::{message::ToolCall, run::Spent, timestamp::Timestamp};
+
+    fn part(id: &str, body: PartBody) -> Part {
+        Part { id: id.into(), at: Timestamp(0), body, carried: None }
+    }
+
+    fn message(role: Role, parts: Vec<Part>) -> Message {
+        Message {
+            id: "m".into(),
+            parent_id: None,
+            role,
+            parts,
+            run_id: None,
+            model: String::new(),
+            stop: None,
+            spent: Spent::default(),
+            created_at: Timestamp(0),
+        }
+    }
+
+    fn said(role: Role, words: &str) -> Message {
+        message(role, vec![part("t", PartBody::Text(words.into()))])
+    }
+
+    fn call(id: &str) -> Part {
+        let call = ToolCall { call: id.into(), name: "a".into(), input: json!({}) };
+        part("c", PartBody::ToolCall(call))
+    }
+
+    fn result(id: &str) -> Part {
+        part(
+            "r",
+            PartBody::ToolResult(ToolResult {
+                call: id.into(),
+                name: "a".into(),
+                output: "o".into(),
+                is_error: false,
+                change_id: None,
+            }),
+        )
+    }
+
+    /// `u:text`, `a:text`, `call x`, `result x`.
+    fn shown(turns: &[Turn]) -> Vec<String> {
+        turns
+            .iter()
+            .map(|turn| match &turn.part.body {
+                PartBody::Text(text) | PartBody::Reasoning(text) => {
+                    format!("{}:{}", &turn.role.word()[..1], text)
+                }
+                PartBody::ToolCall(call) => format!("call {}", call.call),
+                PartBody::ToolResult(result) => format!("result {}", result.call),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn old_messages_leave_the_window_and_it_begins_with_a_person() {
+        let long = "word ".repeat(800);
+        let branch = [
+            said(Role::User, &long),
+            said(Role::Assistant, &long),
+            said(Role::User, "Now?"),
+            said(Role::Assistant, "Yes."),
+            said(Role::User, "Good."),
+        ];
+
+        assert_eq!(shown(&fit(&branch, 2000, 900)), ["u:Now?", "a:Yes.", "u:Good."]);
+        assert_eq!(fit(&branch, 100_000, 0).len(), 5);
+    }
+
+    #[test]
+    fn the_last_message_is_sent_however_long_it_is() {
+        let branch = [said(Role::User, "a"), said(Role::User, &"word ".repeat(9000))];
+
+        assert_eq!(fit(&branch, 100, 0).len(), 1);
+    }
+
+    #[test]
+    fn a_call_that_was_left_open_is_answered_and_a_stray_result_goes() {
+        let branch = [
+            said(Role::User, "Go"),
+            message(Role::Assistant, vec![result("stray"), call("x"), call("y"), result("y")]),
+            said(Role::User, "On"),
+        ];
+
+        assert_eq!(
+            shown(&fit(&branch, 9000, 0)),
+            ["u:Go", "call x", "call y", "result y", "result x", "u:On"]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Runs: how one stands, what it tells, stopping and repeating it.
+
+use aide::axum::{
+    ApiRouter,
+    routing::{get_with, post_with},
+};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response, sse::Event},
+};
+use futures_util::StreamExt;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    extract::{Created, Params, Segments},
+    sse::stream,
+};
+use crate::{
+    domain::{error::ApiError, id::RunId, run::Run},
+    state::{AppState, Desk},
+};
+
+pub fn routes() -> ApiRouter<AppState> {
+    ApiRouter::new()
+        .api_route("/api/runs/{id}", get_with(read, |op| op.summary("How a run stands.")))
+        .api_route(
+            "/api/runs/{id}/events",
+            get_with(events, |op| {
+                op.summary("What a run tells, as server-sent events, from any place in it.")
+            }),
+        )
+        .api_route(
+            "/api/runs/{id}/stop",
+            post_with(stop, |op| op.summary("Stop a run; its words stay.")),
+        )
+        .api_route(
+            "/api/runs/{id}/retry",
+            post_with(retry, |op| op.summary("Ask the same again, in a new run.")),
+        )
+        .api_route(
+            "/api/runs/{id}/continue",
+            post_with(go_on, |op| op.summary("Go on with an answer that broke off.")),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct RunPath {
+    /// The run.
+    id: RunId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct EventParams {
+    /// Only what came after this event; `Last-Event-ID` says the same.
+    after: Option<u64>,
+}
+
+/// A run, and what can be done with it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunState {
+    /// The run.
+    #[serde(flatten)]
+    run: Run,
+    /// Whether asking the same again makes sense.
+    can_retry: bool,
+    /// Whether the answer broke off and can be gone on with.
+    can_continue: bool,
+}
+
+impl From<Run> for RunState {
+    fn from(run: Run) -> Self {
+        Self { can_retry: run.can_retry(), can_continue: run.can_continue(), run }
+    }
+}
+
+async fn read(desk: Desk, Segments(path): Segments<RunPath>) -> Result<Json<RunState>, ApiError> {
+    Ok(Json(desk.agent.run(&desk.scope, &path.id).await?.into()))
+}
+
+async fn events(
+    State(state): State<AppState>,
+    desk: Desk,
+    Segments(path): Segments<RunPath>,
+    Params(params): Params<EventParams>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
+    let seen = match last {
+        Some(last) => last.trim().parse().map_err(|_| ApiError::Malformed {
+            problem: "its Last-Event-ID is not a number".into(),
+        })?,
+        None => params.after.unwrap_or_default(),
+    };
+    // A browser that has seen the end asks once more by itself: this tells it to stop.
+    if last.is_some() && desk.agent.has_ended_at(&desk.scope, &path.id, seen).await? {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let events = desk.agent.watch(&desk.scope, &path.id, seen).await?;
+    let told = events.filter_map(|event| {
+        let told = event
+            .ok()
+            .and_then(|one| Event::default().id(one.seq.to_string()).json_data(&one.event).ok());
+        std::future::ready(told)
+    });
+    Ok(stream(told, state.closing).into_response())
+}
+
+async fn stop(desk: Desk, Segments(path): Segments<RunPath>) -> Result<Json<RunState>, ApiError> {
+    Ok(Json(desk.agent.stop(&desk.scope, &path.id).await?.into()))
+}
+
+async fn retry(
+    desk: Desk,
+    Segments(path): Segments<RunPath>,
+) -> Result<Created<RunState>, ApiError> {
+    Ok(Created(desk.agent.retry(&desk.scope, &path.id).await?.into()))
+}
+
+async fn go_on(
+    desk: Desk,
+    Segments(path): Segments<RunPath>,
+) -> Result<Created<RunState>, ApiError> {
+    Ok(Created(desk.agent.go_on(&desk.scope, &path.id).await?.into()))
+}

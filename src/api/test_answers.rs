@@ -1,0 +1,95 @@
+//! Running test inputs, and what the persona answered.
+
+use aide::axum::{ApiRouter, routing::get_with};
+use axum::Json;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    extract::{Created, Params, Segments, page_size},
+    personas::PersonaPath,
+    runs::RunState,
+};
+use crate::{
+    domain::{
+        error::ApiError,
+        id::{PersonaId, TestInputId},
+        list::Page,
+        test_answer::TestAnswer,
+    },
+    state::{AppState, Desk},
+};
+
+pub fn routes() -> ApiRouter<AppState> {
+    ApiRouter::new()
+        .api_route(
+            "/api/storage/personas/{id}/answers",
+            get_with(last, |op| op.summary("The last answer to each test input."))
+                .post_with(run_all, |op| op.summary("Run all test inputs, a few at a time.")),
+        )
+        .api_route(
+            "/api/storage/personas/{id}/test-inputs/{testInputId}/answers",
+            get_with(list, |op| op.summary("The answers to a test input, the newest first."))
+                .post_with(run, |op| op.summary("Run a test input.")),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct InputPath {
+    /// The persona.
+    id: PersonaId,
+    /// The test input.
+    test_input_id: TestInputId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ListParams {
+    /// Where to go on: the `next` of the page before.
+    after: Option<String>,
+    /// How many at most; 50 unless said, 200 at the most.
+    limit: Option<u32>,
+}
+
+/// The path's test input, if it is the path's persona's.
+async fn check(desk: &Desk, path: &InputPath) -> Result<(), ApiError> {
+    let input = desk.read().await?.test_input(&path.test_input_id).await?;
+    if input.persona_id == path.id { Ok(()) } else { Err(ApiError::not_found("test input")) }
+}
+
+async fn last(
+    desk: Desk,
+    Segments(path): Segments<PersonaPath>,
+) -> Result<Json<Page<TestAnswer>>, ApiError> {
+    let mut link = desk.read().await?;
+    link.persona(&path.id).await?;
+    Ok(Json(Page { items: link.last_answers(&path.id).await?, next: None }))
+}
+
+async fn run_all(
+    desk: Desk,
+    Segments(path): Segments<PersonaPath>,
+) -> Result<Created<Page<RunState>>, ApiError> {
+    let runs = desk.agent.run_all_test_inputs(&desk.scope, &path.id).await?;
+    Ok(Created(Page { items: runs.into_iter().map(RunState::from).collect(), next: None }))
+}
+
+async fn list(
+    desk: Desk,
+    Segments(path): Segments<InputPath>,
+    Params(params): Params<ListParams>,
+) -> Result<Json<Page<TestAnswer>>, ApiError> {
+    check(&desk, &path).await?;
+    let mut link = desk.read().await?;
+    let limit = page_size(params.limit);
+    Ok(Json(link.answers(&path.test_input_id, params.after.as_deref(), limit).await?))
+}
+
+async fn run(
+    desk: Desk,
+    Segments(path): Segments<InputPath>,
+) -> Result<Created<RunState>, ApiError> {
+    check(&desk, &path).await?;
+    let run = desk.agent.run_test_input(&desk.scope, &path.test_input_id).await?;
+    Ok(Created(run.into()))
+}

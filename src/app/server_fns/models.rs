@@ -1,0 +1,162 @@
+//! Models and services.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{error::ApiError, model::ServiceStatus};
+
+/// All that the settings show of models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelSettings {
+    /// All services, and whether their keys are there.
+    pub services: Vec<ServiceStatus>,
+    /// All models.
+    pub models: Vec<NamedModel>,
+    /// The model that speaks when a persona has none.
+    pub default_model: String,
+    /// Why the last form was refused.
+    pub refused: Option<String>,
+}
+
+/// A model by its names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedModel {
+    /// The model string.
+    pub id: String,
+    /// What people call it.
+    pub label: String,
+    /// The service that runs it.
+    pub service: String,
+    /// Whether it was added in this Space.
+    pub added: bool,
+}
+
+/// The models and services of this Space.
+#[server(prefix = "/fn", endpoint = "list_models")]
+pub async fn list_models() -> Result<ModelSettings, ApiError> {
+    use crate::{
+        domain::model::Model,
+        state::{desk, refused_form},
+    };
+
+    let desk = desk()?;
+    let added = desk.read().await?.added_models().await?;
+    let catalog = desk.agent.catalog(&desk.scope).await?;
+    let named = |model: &Model| NamedModel {
+        id: model.id.clone(),
+        label: model.label.clone(),
+        service: model.service.clone(),
+        added: added.iter().any(|added| added.id == model.id),
+    };
+    Ok(ModelSettings {
+        services: catalog.services().to_vec(),
+        models: catalog.models().iter().map(named).collect(),
+        default_model: catalog.default_model().into(),
+        refused: refused_form(),
+    })
+}
+
+/// Says how a service is reached, or adds one.
+#[server(prefix = "/fn", endpoint = "save_service")]
+pub async fn save_service(
+    /// Its word in model strings.
+    service: String,
+    /// What people call it.
+    label: String,
+    /// What it speaks.
+    dialect: String,
+    /// Where it is.
+    base_url: String,
+    /// Where its key is; empty when it needs none.
+    #[server(default)]
+    key_ref: String,
+) -> Result<(), ApiError> {
+    use crate::{domain::model::Service, state::desk};
+
+    let desk = desk()?;
+    let (base_url, key_ref) = (base_url.trim().into(), key_ref.trim().into());
+    let service = Service { service, label, dialect, base_url, key_ref };
+    desk.agent.put_service(&desk.scope, &service).await
+}
+
+/// Forgets how a service was set up.
+#[server(prefix = "/fn", endpoint = "reset_service")]
+pub async fn reset_service(
+    /// Which one.
+    service: String,
+) -> Result<(), ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    desk.agent.delete_service(&desk.scope, &service).await
+}
+
+/// Adds a model.
+#[server(prefix = "/fn", endpoint = "add_model")]
+pub async fn add_model(
+    /// The service that runs it.
+    service: String,
+    /// Its name there.
+    name: String,
+    /// What people call it; its name when empty.
+    #[server(default)]
+    label: String,
+    /// How many tokens it can read.
+    context: u64,
+    /// How many tokens one answer may have.
+    max_output: u64,
+    /// What a million tokens read cost, in dollars; not known when empty.
+    #[server(default)]
+    input_price: String,
+    /// What a million tokens written cost, in dollars; not known when empty.
+    #[server(default)]
+    output_price: String,
+) -> Result<(), ApiError> {
+    use crate::{
+        domain::model::{Model, Price},
+        state::desk,
+    };
+
+    let desk = desk()?;
+    let price = Price::read(&input_price, &output_price)?;
+    let label = if label.trim().is_empty() { name.clone() } else { label };
+    let id = format!("{service}/{name}");
+    let model = Model {
+        id,
+        service,
+        name,
+        label,
+        context,
+        max_output,
+        price,
+        tools: true,
+        vision: false,
+        reasoning: false,
+    };
+    desk.agent.put_model(&desk.scope, &model).await
+}
+
+/// Forgets a model that was added.
+#[server(prefix = "/fn", endpoint = "remove_model")]
+pub async fn remove_model(
+    /// Which one.
+    id: String,
+) -> Result<(), ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    desk.agent.delete_model(&desk.scope, &id).await
+}
+
+/// Chooses the model that speaks by default.
+#[server(prefix = "/fn", endpoint = "set_default_model")]
+pub async fn set_default_model(
+    /// The model string; empty leaves it to the keys.
+    #[server(default)]
+    model: String,
+) -> Result<(), ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    desk.agent.set_default_model(&desk.scope, &model).await
+}

@@ -1,0 +1,148 @@
+//! What runs hold in memory while they go on.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::future::join_all;
+use http_body_util::BodyExt;
+
+use super::{
+    client::{Load, count_lines},
+    plan::Plan,
+    process::{Server, descriptors},
+    service,
+    streams::make_personas,
+    table::{row, title},
+};
+
+/// Twenty tokens a second.
+const PACE: Duration = Duration::from_millis(50);
+/// More than any measurement waits for: ten minutes.
+const TOKENS: usize = 12_000;
+/// How many runs are begun side by side.
+const STARTERS: usize = 16;
+/// How long runs go on before their memory is looked at, and for how long their pace is.
+const SETTLE: Duration = Duration::from_secs(6);
+const LOOK: Duration = Duration::from_secs(4);
+/// What a server needs beside the connections of runs.
+const OTHER_DESCRIPTORS: usize = 400;
+
+/// Who reads along.
+#[derive(Clone, Copy, PartialEq)]
+enum Watched {
+    /// A few runs, to see their pace. The others go on by themselves.
+    Few,
+    /// Every run, by a connection of its own.
+    All,
+}
+
+impl Watched {
+    fn includes(self, number: usize) -> bool {
+        self == Self::All || number.is_multiple_of(100)
+    }
+}
+
+pub async fn measure(plan: &Plan) {
+    title("Resident memory of open runs at 20 tokens a second (aim: at most 40 KiB each)");
+    let most = descriptors().saturating_sub(OTHER_DESCRIPTORS);
+    let counts = [1_000, 5_000].map(|full| plan.count(full, 20));
+    open(plan, &counts.map(|count| count.min(most)), Watched::Few).await;
+    open(plan, &[counts[0].min(most / 2)], Watched::All).await;
+    if counts[1] > most {
+        row("fewer than wanted: `ulimit -n` is", &descriptors().to_string());
+    }
+}
+
+/// Starts a server of its own for this, so that nothing is left over from other work, and opens more
+/// and more runs.
+async fn open(plan: &Plan, counts: &[usize], watched: Watched) {
+    let service = Server::service().await;
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::greenroom(&plan.binary, folder.path(), service.port);
+    let server = server.ready("/healthz").await;
+    let load = server.load();
+    make_personas(&load, counts.iter().copied().max().unwrap_or_default()).await;
+
+    let lines = Arc::new(AtomicUsize::new(0));
+    let begun = begin(&load, 0..1, watched, &lines).await;
+    tokio::time::sleep(SETTLE).await;
+    let one = server.memory_kib();
+    let who = match watched {
+        Watched::Few => "",
+        Watched::All => ", each watched",
+    };
+    row(&format!("1 open run{who}"), &format!("{:.1} MiB", one / 1024.0));
+    let (mut open, mut readers) = (1, begun.readers);
+    for count in counts {
+        let begun = begin(&load, open..*count, watched, &lines).await;
+        open = *count;
+        readers += begun.readers;
+        tokio::time::sleep(SETTLE).await;
+        let before = lines.load(Ordering::Relaxed);
+        tokio::time::sleep(LOOK).await;
+        let lines = (lines.load(Ordering::Relaxed) - before) as f64;
+        let pace = lines / 2.0 / readers as f64 / LOOK.as_secs_f64();
+        let all = server.memory_kib();
+        let each = (all - one) / (count - 1) as f64;
+        row(&format!("{count} open runs{who}"), &format!("{:.1} MiB", all / 1024.0));
+        row("  each", &format!("{each:.1} KiB"));
+        row("  the pace that watchers saw, of 20 tokens a second", &format!("{pace:.1} /s"));
+        if begun.refused > 0 {
+            row("  could not be begun", &begun.refused.to_string());
+        }
+    }
+}
+
+#[derive(Default)]
+struct Begun {
+    readers: usize,
+    refused: usize,
+}
+
+/// Begins runs; those that are not watched go on without us.
+async fn begin(
+    load: &Load,
+    numbers: std::ops::Range<usize>,
+    watched: Watched,
+    lines: &Arc<AtomicUsize>,
+) -> Begun {
+    let starters = (0..STARTERS).map(|first| {
+        let numbers = numbers.clone().skip(first).step_by(STARTERS);
+        async move {
+            let mut begun = Begun::default();
+            for number in numbers {
+                let question = service::question(TOKENS, PACE);
+                let body =
+                    format!("{{\"personaId\":\"bench-{number}\",\"message\":\"{question}\"}}");
+                match load.open("/api/persona-agent/chat", body).await {
+                    None => begun.refused += 1,
+                    Some(body) if watched.includes(number) => {
+                        begun.readers += 1;
+                        tokio::spawn(drain(body, lines.clone()));
+                    }
+                    // Dropped, its connection closes.
+                    Some(_) => {}
+                }
+            }
+            begun
+        }
+    });
+    let all = join_all(starters).await;
+    all.into_iter().fold(Begun::default(), |sum, some| Begun {
+        readers: sum.readers + some.readers,
+        refused: sum.refused + some.refused,
+    })
+}
+
+async fn drain(mut body: axum::body::Body, lines: Arc<AtomicUsize>) {
+    while let Some(Ok(frame)) = body.frame().await {
+        if let Some(data) = frame.data_ref() {
+            lines.fetch_add(count_lines(data), Ordering::Relaxed);
+        }
+    }
+}

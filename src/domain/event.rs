@@ -1,0 +1,188 @@
+//! What a run tells its watchers, one event at a time.
+//!
+//! The same events leave the agent loop, are kept, travel as server-sent events and are folded into
+//! a message. A new kind of news is a new variant here, and the compiler lists who must learn of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::ApiError,
+    id::{MessageId, PartId},
+    message::{Carried, Part, PartBody, ToolCall, ToolResult},
+    run::{RunStatus, Spent, StopReason, Usage},
+    timestamp::Timestamp,
+};
+
+/// One piece of news.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum RunEvent {
+    /// The run began; it writes this message.
+    Started {
+        /// The message.
+        reply_id: MessageId,
+        /// The model that is asked.
+        model: String,
+    },
+    /// The model is asked once more.
+    StepStarted {
+        /// Which time it is, from 1.
+        step: u32,
+    },
+    /// The service was not ready and is asked again.
+    Retrying {
+        /// Which attempt comes next, from 2.
+        attempt: u32,
+        /// After how long.
+        wait_ms: u64,
+        /// What the service said.
+        reason: String,
+    },
+    /// More words; the first of a part open it.
+    Text {
+        /// The part.
+        part: PartId,
+        /// The words to append.
+        delta: String,
+    },
+    /// More of the model's thoughts; the first of a part open it.
+    Reasoning {
+        /// The part.
+        part: PartId,
+        /// The words to append.
+        delta: String,
+    },
+    /// A part of words or thoughts is whole.
+    PartEnded {
+        /// The part.
+        part: PartId,
+        /// What the service wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carried: Option<Carried>,
+    },
+    /// The model wants a tool run.
+    ToolCall {
+        /// The part.
+        part: PartId,
+        /// What is wanted.
+        call: ToolCall,
+        /// What the service wants back with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carried: Option<Carried>,
+    },
+    /// A tool gave its result.
+    ToolResult {
+        /// The part.
+        part: PartId,
+        /// What it gave.
+        result: ToolResult,
+    },
+    /// The model came to the end of an answer.
+    StepEnded {
+        /// Which time it was.
+        step: u32,
+        /// Why it stopped.
+        stop: StopReason,
+        /// What the step took.
+        usage: Usage,
+    },
+    /// The run is over; nothing follows.
+    Ended {
+        /// How it ended.
+        status: RunStatus,
+        /// Why.
+        stop: Option<StopReason>,
+        /// What went wrong, or was cut short, as people read it.
+        error: Option<ApiError>,
+        /// What it took.
+        spent: Spent,
+    },
+}
+
+/// What a page needs of an event, read without knowing them all: the type by which JSON names it, and
+/// what goes with the few types that pages of answers follow.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Heard {
+    /// Which event it is, as JSON names it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Words to append.
+    pub delta: String,
+    /// How the run ended.
+    pub status: Option<RunStatus>,
+    /// Why.
+    pub stop: Option<StopReason>,
+    /// What went wrong.
+    pub error: Option<ApiError>,
+    /// What it took.
+    pub spent: Spent,
+}
+
+/// An event with its place in the run and its time. The place is the SSE `id`, so a browser that
+/// reconnects says how much it has seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stamped {
+    /// Counts from 1, without gaps, within one run.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The news.
+    pub event: RunEvent,
+}
+
+/// Folds one more event into the parts of the run's message.
+pub fn fold(parts: &mut Vec<Part>, at: Timestamp, event: &RunEvent) {
+    match event {
+        RunEvent::Text { part, delta } => append(parts, at, part, delta, PartBody::Text),
+        RunEvent::Reasoning { part, delta } => append(parts, at, part, delta, PartBody::Reasoning),
+        RunEvent::PartEnded { part, carried } => {
+            match parts.iter_mut().rfind(|known| known.id == *part) {
+                Some(known) => known.carried = carried.clone(),
+                // Thoughts that a service does not show can consist of nothing but what it wants back.
+                None => parts.push(Part {
+                    id: part.clone(),
+                    at,
+                    body: PartBody::Reasoning(String::new()),
+                    carried: carried.clone(),
+                }),
+            }
+        }
+        RunEvent::ToolCall { part, call, carried } => parts.push(Part {
+            id: part.clone(),
+            at,
+            body: PartBody::ToolCall(call.clone()),
+            carried: carried.clone(),
+        }),
+        RunEvent::ToolResult { part, result } => parts.push(Part {
+            id: part.clone(),
+            at,
+            body: PartBody::ToolResult(result.clone()),
+            carried: None,
+        }),
+        RunEvent::Started { .. }
+        | RunEvent::StepStarted { .. }
+        | RunEvent::Retrying { .. }
+        | RunEvent::StepEnded { .. }
+        | RunEvent::Ended { .. } => {}
+    }
+}
+
+fn append(
+    parts: &mut Vec<Part>,
+    at: Timestamp,
+    id: &PartId,
+    delta: &str,
+    open: fn(String) -> PartBody,
+) {
+    match parts.iter_mut().rfind(|part| part.id == *id) {
+        Some(Part { body: PartBody::Text(text) | PartBody::Reasoning(text), .. }) => {
+            text.push_str(delta);
+        }
+        Some(_) => {}
+        None => {
+            parts.push(Part { id: id.clone(), at, body: open(delta.to_owned()), carried: None })
+        }
+    }
+}

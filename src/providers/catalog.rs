@@ -1,0 +1,247 @@
+//! Which model a model string means, and how its service is reached.
+
+use std::sync::LazyLock;
+
+use super::{
+    Dialect, Quirks,
+    services::{BUILT_IN, built_in},
+};
+use crate::domain::{
+    error::ApiError,
+    model::{DEMO, Model, Service, ServiceStatus},
+};
+
+/// The facts of the models that come with the program.
+static FACTS: LazyLock<Vec<Model>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("catalog.json")).unwrap_or_default());
+
+/// What is assumed of a model of which nothing is known.
+const UNKNOWN_CONTEXT: u64 = 32_000;
+const UNKNOWN_OUTPUT: u64 = 4096;
+
+/// How a name tells its service when nothing else does.
+const BY_NAME: &[(&str, &str)] = &[
+    ("claude", "anthropic"),
+    ("gpt", "openai"),
+    ("chatgpt", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini", "gemini"),
+];
+
+/// Looks a variable up in the server's environment.
+pub type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// The models and services of a Space.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    models: Vec<Model>,
+    services: Vec<ServiceStatus>,
+    default: String,
+}
+
+/// A model, and the way to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The model.
+    pub model: Model,
+    /// Its service.
+    pub service: Service,
+    /// What the service speaks; `None` is the scripted one.
+    pub dialect: Option<Dialect>,
+    /// What the service does differently.
+    pub quirks: Quirks,
+}
+
+impl Catalog {
+    /// What comes with the program, as the environment points it, with what a Space has added and set.
+    pub fn new(
+        added: Vec<Model>,
+        set: Vec<Service>,
+        preferred: Option<String>,
+        environment: &Environment,
+    ) -> Self {
+        let ready = |service: &Service| {
+            service.key_ref.is_empty() || super::keys::read(&service.key_ref, environment).is_ok()
+        };
+        let mut services: Vec<ServiceStatus> = BUILT_IN
+            .iter()
+            .map(|built_in| {
+                let service = built_in.settings(environment);
+                ServiceStatus { ready: ready(&service), service, built_in: true, changed: false }
+            })
+            .collect();
+        for service in set {
+            let ready = ready(&service);
+            match services.iter_mut().find(|known| known.service.service == service.service) {
+                Some(known) => {
+                    *known = ServiceStatus { service, built_in: true, changed: true, ready };
+                }
+                None => {
+                    services.push(ServiceStatus { service, built_in: false, changed: true, ready })
+                }
+            }
+        }
+        let mut models = added;
+        let known: Vec<String> = models.iter().map(|model| model.id.clone()).collect();
+        models.extend(FACTS.iter().filter(|model| !known.contains(&model.id)).cloned());
+        let mut catalog = Self { models, services, default: DEMO.into() };
+        catalog.default = match preferred {
+            Some(preferred) if !preferred.is_empty() && catalog.find(&preferred).is_ok() => {
+                preferred
+            }
+            _ => catalog.first_ready(),
+        };
+        catalog
+    }
+
+    /// The default model of the first service that has a key, or else the scripted one.
+    fn first_ready(&self) -> String {
+        let mut keyed = BUILT_IN.iter().filter(|known| !known.key_variables.is_empty());
+        let found = keyed.find(|known| {
+            !known.default_model.is_empty()
+                && self
+                    .services
+                    .iter()
+                    .any(|status| status.service.service == known.service && status.ready)
+        });
+        found.map_or(DEMO, |known| known.default_model).to_owned()
+    }
+
+    /// All models, those that were added first.
+    pub fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    /// All services.
+    pub fn services(&self) -> &[ServiceStatus] {
+        &self.services
+    }
+
+    /// The model that speaks when nobody says which.
+    pub fn default_model(&self) -> &str {
+        &self.default
+    }
+
+    /// The model that a model string means; the default one for an empty string.
+    pub fn find(&self, text: &str) -> Result<Route, ApiError> {
+        let text = if text.trim().is_empty() { self.default.as_str() } else { text.trim() };
+        let model = self
+            .models
+            .iter()
+            .find(|model| model.id == text)
+            .cloned()
+            .or_else(|| self.guess(text))
+            .ok_or_else(|| unknown(text))?;
+        let status = self.services.iter().find(|status| status.service.service == model.service);
+        let service = status.ok_or_else(|| unknown(text))?.service.clone();
+        let quirks = built_in(&model.service)
+            .map_or(Quirks { old_max_tokens: true, ..Quirks::default() }, |known| known.quirks);
+        let mut dialect = Dialect::from_word(&service.dialect);
+        // OpenAI's reasoning models lose their thoughts between tool calls in the older dialect.
+        if model.service == "openai" && model.reasoning && dialect == Some(Dialect::OpenaiChat) {
+            dialect = Some(Dialect::OpenaiResponses);
+        }
+        Ok(Route { model, service, dialect, quirks })
+    }
+
+    /// A model that nobody described: `service/name`, or a name that tells its service.
+    fn guess(&self, text: &str) -> Option<Model> {
+        let named = text.split_once('/').filter(|(service, name)| {
+            !name.is_empty() && self.services.iter().any(|known| known.service.service == *service)
+        });
+        let by_name = || {
+            let (_, service) = BY_NAME.iter().find(|(start, _)| text.starts_with(start))?;
+            Some((*service, text))
+        };
+        let (service, name) = named.or_else(by_name)?;
+        if service == DEMO {
+            return None;
+        }
+        let described =
+            self.models.iter().find(|model| model.service == service && model.name == name);
+        let described = described.cloned().unwrap_or_else(|| Model {
+            id: text.into(),
+            service: service.into(),
+            name: name.into(),
+            label: name.into(),
+            context: UNKNOWN_CONTEXT,
+            max_output: UNKNOWN_OUTPUT,
+            price: None,
+            tools: true,
+            vision: false,
+            reasoning: false,
+        });
+        Some(Model { id: text.into(), ..described })
+    }
+}
+
+fn unknown(text: &str) -> ApiError {
+    let shown: String = text.chars().take(80).collect();
+    ApiError::invalid(
+        "model",
+        format!(
+            "There is no model “{shown}”. Choose one from the settings, or name it with its service, \
+             like ollama/qwen3."
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(variables: &'static [(&'static str, &'static str)]) -> Catalog {
+        let environment = move |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        Catalog::new(Vec::new(), Vec::new(), None, &environment)
+    }
+
+    #[test]
+    fn every_fact_is_read_and_has_its_service() {
+        assert!(FACTS.len() >= 20);
+        for model in FACTS.iter() {
+            let route = catalog(&[]).find(&model.id).unwrap();
+            assert_eq!(route.model, *model);
+            assert!(model.max_output <= model.context, "{}", model.id);
+        }
+    }
+
+    #[test]
+    fn without_a_key_the_demo_speaks_and_with_one_its_service() {
+        assert_eq!(catalog(&[]).default_model(), "demo");
+        assert_eq!(catalog(&[("OPENAI_API_KEY", "k")]).default_model(), "gpt-6.1-sol");
+        assert_eq!(catalog(&[("GOOGLE_API_KEY", "k")]).default_model(), "gemini-3.8-flash");
+        assert_eq!(
+            catalog(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]).default_model(),
+            "claude-sonnet-5-5"
+        );
+    }
+
+    #[test]
+    fn a_model_can_be_named_with_its_service_or_by_a_name_that_tells_it() {
+        let catalog = catalog(&[]);
+
+        let local = catalog.find("ollama/hf.co/some/qwen3:4b").unwrap();
+        assert_eq!(
+            (local.model.service.as_str(), local.model.name.as_str()),
+            ("ollama", "hf.co/some/qwen3:4b")
+        );
+        assert_eq!(catalog.find("claude-next").unwrap().service.service, "anthropic");
+        assert_eq!(catalog.find("anthropic/claude-opus-5").unwrap().model.context, 1_000_000);
+        for unknown in ["", "nothing-known", "nowhere/model", "demo/other"] {
+            let found = catalog.find(unknown).map(|route| route.model.id);
+            assert_eq!(found.is_ok(), unknown.is_empty(), "{unknown}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn reasoning_models_of_openai_are_asked_through_responses() {
+        let dialect = |model: &str| catalog(&[]).find(model).unwrap().dialect;
+
+        assert_eq!(dialect("gpt-4o"), Some(Dialect::OpenaiChat));
+        assert_eq!(dialect("gpt-6-sol"), Some(Dialect::OpenaiResponses));
+    }
+}

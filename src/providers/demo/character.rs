@@ -1,0 +1,189 @@
+//! A persona's answer to a person: in the tone of its prompt, about what was said.
+
+use super::{
+    arithmetic,
+    clause::requests,
+    plan::Answer,
+    recall,
+    request::Request,
+    story::Story,
+    voice::{hash, voice},
+};
+use crate::{
+    domain::message::{PartBody, Role},
+    providers::Ask,
+};
+
+/// What the first answer of a conversation says at its end.
+const HONEST: &str = "(Demo, scripted: add a key in Settings for a real model.)";
+/// What no persona of the demo should be clever about.
+const GRAVE: &[&str] = &[
+    "died",
+    "death",
+    "funeral",
+    "suicide",
+    "kill",
+    "pills",
+    "cancer",
+    "hurts",
+    "abuse",
+    "overdose",
+    "depressed",
+    "miscarriage",
+];
+/// Words that nobody speaks of.
+const EMPTY: &str = "about after again also because been before being between both cannot come could does \
+    doing each else even ever every from give going have having hello here into just \
+    keep know like make many maybe mean more most much must need never only other ours \
+    over please quite rather really right said says shall should since some something \
+    still such take tell than thank thanks that their them then there these they thing \
+    things think this those through very want well were what when where which while whom \
+    will with without would your yours yourself";
+
+/// What the persona says.
+pub fn answer(ask: &Ask<'_>, story: &Story<'_>) -> Answer {
+    let is_first = !ask
+        .turns
+        .iter()
+        .any(|turn| turn.role == Role::Assistant && matches!(turn.part.body, PartBody::Text(_)));
+    let mut text = speak(ask.system, story);
+    if is_first {
+        text = format!("{text}\n\n{HONEST}");
+    }
+    Answer { text, calls: Vec::new() }
+}
+
+fn speak(prompt: &str, story: &Story<'_>) -> String {
+    let voice = voice(prompt);
+    let mut dice = hash(&[prompt, story.text]);
+    let mut pick = |sentences: [&'static str; 4]| {
+        let side = usize::try_from(dice % 4).unwrap_or_default();
+        dice /= 4;
+        sentences[side]
+    };
+    let (opening, middle, closing) =
+        (pick(voice.openings), pick(voice.middles), pick(voice.closings));
+
+    if let Some(sum) = arithmetic::solve(story.text) {
+        return format!("{sum}. That much is certain. {closing}");
+    }
+    let asked = requests(story.text, None);
+    if let [Request::Recall(what)] = asked.as_slice() {
+        return format!("{} {closing}", recall::tell(*what, story));
+    }
+    if let [Request::Greet(name)] = asked.as_slice() {
+        return format!("It is good to meet you, {name}. {closing}");
+    }
+    let subject = subject(story.text);
+    if mentions(story.text, GRAVE) {
+        return format!(
+            "You speak of {subject}, and I do not want to be quick with words about that. Someone who \
+             knows you, or a doctor, can do more here than I can. I am listening, if you want to say \
+             more."
+        );
+    }
+    format!("{} {middle} {closing}", capitalised(&opening.replace("{}", &subject)))
+}
+
+fn mentions(text: &str, words: &[&str]) -> bool {
+    let lower = text.to_lowercase();
+    lower.split(|letter: char| !letter.is_alphanumeric()).any(|word| words.contains(&word))
+}
+
+/// The two words that say the most, in the order in which they were said.
+fn subject(text: &str) -> String {
+    let mut words: Vec<(usize, String)> = Vec::new();
+    let tokens = text.split(|letter: char| !letter.is_alphanumeric() && !"'’-".contains(letter));
+    for (place, word) in tokens.take(200).enumerate() {
+        let word = word.trim_matches(['\'', '’', '-']);
+        let lower = word.to_lowercase();
+        let count = lower.chars().count();
+        let says_much = (4..=24).contains(&count)
+            && !word.contains(['\'', '’'])
+            && !EMPTY.split(' ').any(|empty| empty == lower)
+            && word.chars().any(char::is_alphabetic);
+        if says_much && !words.iter().any(|(_, other)| other.to_lowercase() == lower) {
+            // A name keeps its capital; the first word of a sentence may look like one.
+            words.push((place, if place == 0 { lower } else { word.to_owned() }));
+        }
+    }
+    words.sort_by_key(|(place, word)| (std::cmp::Reverse(word.chars().count()), *place));
+    words.truncate(2);
+    words.sort();
+    let words: Vec<String> = words.into_iter().map(|(_, word)| word).collect();
+    if words.is_empty() { "that".into() } else { words.join(" and ") }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::providers::demo::rehearsal::{chat, chat_after};
+
+    const SKEPTIC: &str = "# Skeptic\n\nYou test claims so that people can rely on what survives.";
+    const OPTIMIST: &str = "# Optimist\n\nYou look for what can still be done.";
+
+    #[test]
+    fn a_persona_speaks_in_its_own_tone_about_what_was_said() {
+        let question = "People who eat breakfast weigh less. Right?";
+
+        assert_eq!(
+            chat(SKEPTIC, question),
+            "People and breakfast, you say. I would like to see what that rests on. What would we \
+             expect to see if it were not so? Where does the claim come from?\n\n(Demo, scripted: \
+             add a key in Settings for a real model.)"
+        );
+        assert_eq!(
+            chat(OPTIMIST, question),
+            "There is more room in people and breakfast than it seems at first. Small steps count, \
+             even those that nobody sees. What would make tomorrow a little easier?\n\n(Demo, \
+             scripted: add a key in Settings for a real model.)"
+        );
+    }
+
+    #[test]
+    fn different_questions_get_different_answers_and_the_same_gets_the_same() {
+        let questions =
+            ["Where do I start?", "I lost my job.", "Is the Moon hollow?", "Tell me of Paris."];
+        let mut answers: Vec<String> = questions.map(|question| chat(OPTIMIST, question)).to_vec();
+        assert_eq!(chat(OPTIMIST, questions[0]), answers[0]);
+
+        answers.sort();
+        answers.dedup();
+
+        assert_eq!(answers.len(), questions.len());
+    }
+
+    #[test]
+    fn sums_are_right_and_only_the_first_answer_confesses() {
+        assert_eq!(
+            chat(OPTIMIST, "What is 2+2?"),
+            "2+2 = 4. That much is certain. I would love to hear what you do next.\n\n(Demo, \
+             scripted: add a key in Settings for a real model.)"
+        );
+        assert_eq!(
+            chat_after(OPTIMIST, &["What is 2+2?"], "And what is 3*3?"),
+            "3*3 = 9. That much is certain. I would love to hear what you do next."
+        );
+    }
+
+    #[test]
+    fn what_was_said_in_the_chat_is_remembered() {
+        let name = chat_after(OPTIMIST, &["Hi, my name is Ann."], "What is my name?");
+
+        assert!(name.starts_with("Your name is Ann"), "{name}");
+    }
+
+    #[test]
+    fn grave_matters_are_not_cheered_up() {
+        let answer = chat(OPTIMIST, "My father died on Sunday.");
+
+        assert!(answer.starts_with("You speak of father and Sunday, and I do not"), "{answer}");
+    }
+}

@@ -1,0 +1,322 @@
+//! What people ask the persona editor's agent for, as far as a script can tell.
+
+use super::{arithmetic, clause::Clause, input_request, persona_request, recall, which::Which};
+
+/// One thing that a person asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// To say who it is and what it can do.
+    Introduce,
+    /// Nothing: it was thanked.
+    Thanks,
+    /// The persona's name.
+    TellName,
+    /// The persona's system prompt.
+    TellPrompt,
+    /// Who the persona is.
+    TellPersona,
+    /// A new name.
+    Rename(String),
+    /// More text at the end of the system prompt.
+    AddToPrompt(String),
+    /// A new system prompt.
+    SetPrompt(String),
+    /// Another text for a passage of the system prompt.
+    ReplaceInPrompt {
+        /// The passage.
+        find: String,
+        /// What takes its place.
+        replace: String,
+    },
+    /// All test inputs.
+    ListInputs,
+    /// One test input in full.
+    ReadInput(Which),
+    /// A new test input.
+    AddInput(String),
+    /// Another text for a test input.
+    ChangeInput {
+        /// Which one.
+        which: Which,
+        /// Its new text.
+        content: String,
+    },
+    /// A test input less.
+    DeleteInput(Which),
+    /// The persona's answers to test inputs.
+    RunInputs {
+        /// Which ones.
+        which: Which,
+        /// How many at once.
+        at_once: Option<u64>,
+    },
+    /// Something that was said before.
+    Recall(recall::Recall),
+    /// Nothing: the person's name was told.
+    Greet(String),
+    /// A sum and its result.
+    Solved(String),
+    /// Something that is understood but for a piece: the question for it.
+    Incomplete(&'static str),
+    /// Anything else, as it was said.
+    Unclear(String),
+}
+
+impl Request {
+    /// Whether it needs one look and nothing else, so that several can be done at once.
+    pub fn is_look(&self) -> bool {
+        matches!(self, Self::TellName | Self::TellPrompt | Self::TellPersona | Self::ListInputs)
+    }
+
+    /// Whether it is about test inputs.
+    pub fn is_of_inputs(&self) -> bool {
+        matches!(
+            self,
+            Self::ListInputs
+                | Self::ReadInput(_)
+                | Self::AddInput(_)
+                | Self::ChangeInput { .. }
+                | Self::DeleteInput(_)
+                | Self::RunInputs { .. }
+        )
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verb {
+    /// Show it.
+    Read,
+    /// Make more of it.
+    Add,
+    /// Make it different.
+    Change,
+    /// Take it away.
+    Delete,
+    /// Try it.
+    Run,
+}
+
+/// To what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Noun {
+    /// The persona's name.
+    Name,
+    /// Its system prompt.
+    Prompt,
+    /// Its test inputs.
+    Inputs,
+}
+
+const VERBS: &[(Verb, &[&str])] = &[
+    (
+        Verb::Read,
+        &[
+            "show", "what", "whats", "tell", "list", "display", "see", "read", "give", "print",
+            "which", "view", "get", "describe", "who", "whos", "many", "have", "there", "know",
+            "does",
+        ],
+    ),
+    (Verb::Add, &["add", "append", "include", "insert", "create", "write", "put"]),
+    (
+        Verb::Change,
+        &[
+            "change", "update", "edit", "set", "rename", "replace", "modify", "rewrite", "make",
+            "turn", "reword", "swap",
+        ],
+    ),
+    (Verb::Delete, &["delete", "remove", "drop", "erase"]),
+    (Verb::Run, &["run", "rerun", "execute", "try"]),
+];
+
+/// Where a verb is looked for.
+const VERB_REACH: usize = 10;
+
+impl Verb {
+    /// The first verb of a clause and its place.
+    fn of(clause: &Clause<'_>) -> Option<(Self, usize)> {
+        let near = clause.part(0..clause.words.len().min(VERB_REACH));
+        near.words.iter().enumerate().find_map(|(place, word)| {
+            let next = clause.words.get(place + 1).map_or("", |word| word.plain.as_str());
+            match (word.plain.as_str(), next) {
+                ("get", "rid") => Some((Self::Delete, place)),
+                ("test", "the" | "it" | "this") if place == 0 => Some((Self::Run, place)),
+                (word, _) => {
+                    let verb = VERBS.iter().find(|(_, names)| names.contains(&word))?;
+                    Some((verb.0, place))
+                }
+            }
+        })
+    }
+
+    /// Whether a word is a verb of a request.
+    pub fn is(word: &str) -> bool {
+        VERBS.iter().any(|(_, names)| names.contains(&word))
+    }
+}
+
+impl Noun {
+    /// The nouns of a clause and their places, up to where it says what they are about.
+    pub fn all(clause: &Clause<'_>) -> Vec<(Self, usize)> {
+        let end = clause.position(&["about", "regarding"]).unwrap_or(clause.words.len()).min(40);
+        let named = clause.part(0..end).words.iter().enumerate().filter_map(|(place, word)| {
+            let noun = match word.plain.as_str() {
+                "name" | "title" => Self::Name,
+                "prompt" | "instructions" => Self::Prompt,
+                "input" | "inputs" | "one" | "ones" | "tests" | "test" => Self::Inputs,
+                _ => return None,
+            };
+            Some((noun, place))
+        });
+        named.collect()
+    }
+}
+
+/// What one clause asks for; nothing when it cannot be told. `previous` is what was asked before it.
+pub fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
+    if let Some(request) = small_talk(clause) {
+        return vec![request];
+    }
+    if let Some(request) = recall::understand(clause) {
+        return vec![request];
+    }
+    if let Some(request) = persona_request::naming(clause) {
+        return vec![request];
+    }
+    let nouns = Noun::all(clause);
+    let Some((verb, place)) = Verb::of(clause) else {
+        return elliptic(clause, &nouns, previous);
+    };
+    let found = match verb {
+        Verb::Read => reading(clause, &nouns),
+        Verb::Add => adding(clause, place, &nouns, previous),
+        Verb::Change => match nouns.first() {
+            Some((Noun::Inputs, noun)) => input_request::change(clause, *noun),
+            Some((Noun::Name, noun)) => persona_request::rename(clause, *noun),
+            Some((Noun::Prompt, noun)) => persona_request::change_prompt(clause, place, *noun),
+            None if previous.is_some_and(Request::is_of_inputs)
+                && clause.has(&["it"])
+                && !clause.has(&["rename"]) =>
+            {
+                input_request::change(clause, place)
+            }
+            None => persona_request::change_it(clause, place, previous),
+        },
+        Verb::Delete => match nouns.first() {
+            Some((Noun::Prompt, _)) => persona_request::remove_from_prompt(clause),
+            _ => input_request::delete(clause, &nouns, previous),
+        },
+        Verb::Run => input_request::run(clause, &nouns),
+    };
+    match found.is_empty() {
+        true => arithmetic::solve(clause.written()).map(Request::Solved).into_iter().collect(),
+        false => found,
+    }
+}
+
+/// Greetings, thanks, and questions about the agent itself.
+fn small_talk(clause: &Clause<'_>) -> Option<Request> {
+    let is_short = clause.words.len() <= 8;
+    let about_itself =
+        ["who are you", "what are you", "what can you do", "what do you do", "your name"]
+            .iter()
+            .any(|phrase| clause.says(phrase));
+    let changes = clause.has(&["change", "set", "update", "rename"]);
+    let wants_help = clause.says("how do i") || clause.says("how can i") || clause.says("help me");
+    let is_greeting = clause.words.len() <= 3
+        && (clause.has(&["hello", "hi", "hey", "help"]) || clause.says("good morning"));
+    if is_short && ((about_itself && !changes) || is_greeting) || (wants_help && is_short) {
+        return Some(Request::Introduce);
+    }
+    (is_short
+        && clause.has(&["thanks", "thank"])
+        && clause.quotes().is_empty()
+        && clause.is_polite())
+    .then_some(Request::Thanks)
+}
+
+fn reading(clause: &Clause<'_>, nouns: &[(Noun, usize)]) -> Vec<Request> {
+    let mut requests = Vec::new();
+    for (noun, _) in nouns {
+        let request = match noun {
+            Noun::Name => Request::TellName,
+            Noun::Prompt => Request::TellPrompt,
+            Noun::Inputs => input_request::read(clause),
+        };
+        if !requests.contains(&request) {
+            requests.push(request);
+        }
+    }
+    let of_persona = clause.has(&["persona", "character", "called"]) || clause.says("who is this");
+    if requests.is_empty() && of_persona && !clause.has(&["delete", "create", "add"]) {
+        requests.push(Request::TellPersona);
+    }
+    requests
+}
+
+fn adding(
+    clause: &Clause<'_>,
+    verb: usize,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Vec<Request> {
+    match nouns.iter().find(|(noun, _)| *noun != Noun::Name) {
+        Some((Noun::Prompt, noun)) => persona_request::add_to_prompt(clause, verb, *noun),
+        Some((_, noun)) => input_request::add(clause, *noun),
+        None => match (previous, clause.quotes().as_slice()) {
+            (_, []) if clause.has(&["about"]) && clause.has(&["another", "more"]) => {
+                input_request::add(clause, verb)
+            }
+            (_, []) => Vec::new(),
+            (Some(Request::AddInput(_)), quotes) => {
+                quotes.iter().map(|quote| Request::AddInput((*quote).to_owned())).collect()
+            }
+            (Some(Request::AddToPrompt(_)), quotes) => {
+                vec![Request::AddToPrompt(quotes.join("\n\n"))]
+            }
+            _ => vec![Request::Incomplete(
+                "Where should I add that? Say for example: add 'Be concise' to the system prompt, or: \
+                 add a test input: 'What is 2+2?'",
+            )],
+        },
+    }
+}
+
+/// The words of a clause that only names what is to be shown.
+const PHRASE: &str = "the its this current system prompt instructions name title test inputs input tests \
+    persona personas all also my please of and too";
+
+/// A clause without a verb goes on with what was asked before: "… and the one about food".
+fn elliptic(
+    clause: &Clause<'_>,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Vec<Request> {
+    if clause.words.len() > 8 {
+        return Vec::new();
+    }
+    let says_all = clause.position(&["all", "both", "every", "everything"]) == Some(0);
+    let which = Which::read(clause).filter(|which| match which {
+        Which::It => false,
+        // "… and thanks for all" must not delete everything.
+        Which::All => says_all,
+        Which::At(_) | Which::Last | Which::About(_) => true,
+    });
+    let is_phrase = !nouns.is_empty()
+        && clause.words.iter().all(|word| {
+            word.quoted.is_none() && PHRASE.split(' ').any(|other| other == word.plain)
+        });
+    match (previous, which) {
+        (Some(Request::DeleteInput(_)), Some(which)) => vec![Request::DeleteInput(which)],
+        (Some(Request::ReadInput(_)), Some(which)) => vec![Request::ReadInput(which)],
+        (Some(Request::ChangeInput { content, .. }), Some(which)) => {
+            vec![Request::ChangeInput { which, content: content.clone() }]
+        }
+        (None, _) if is_phrase => reading(clause, nouns),
+        (Some(look), _) if look.is_look() && is_phrase => reading(clause, nouns),
+        _ => arithmetic::solve(clause.written()).map(Request::Solved).into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

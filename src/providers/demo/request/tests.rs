@@ -1,0 +1,248 @@
+//! What is understood, sentence by sentence.
+
+use super::{super::clause::requests, *};
+
+fn about(text: &str) -> Which {
+    Which::About(text.into())
+}
+
+fn rename(name: &str) -> Vec<Request> {
+    vec![Request::Rename(name.into())]
+}
+
+fn check(cases: &[(&str, Vec<Request>)]) {
+    for (text, expected) in cases {
+        assert_eq!(requests(text, None), *expected, "{text}");
+    }
+}
+
+#[test]
+fn questions_about_the_persona_are_told_from_questions_about_the_agent() {
+    for text in [
+        "What is this persona's name?",
+        "what is the name",
+        "What’s the persona’s name?",
+        "Tell me its name.",
+        "name?",
+    ] {
+        assert_eq!(requests(text, None), [Request::TellName], "{text}");
+    }
+    for text in [
+        "Show me the current system prompt",
+        "What is this personas system prompt?",
+        "show the prompt",
+        "Can you please show me the system prompt?",
+        "system prompt?",
+    ] {
+        assert_eq!(requests(text, None), [Request::TellPrompt], "{text}");
+    }
+    for text in ["Who is this persona?", "Tell me about this persona.", "Who is this?"] {
+        assert_eq!(requests(text, None), [Request::TellPersona], "{text}");
+    }
+    for text in ["Hello, who are you?", "hi", "What can you do?", "What is your name?", "help"] {
+        assert_eq!(requests(text, None), [Request::Introduce], "{text}");
+    }
+}
+
+#[test]
+fn a_new_name_is_taken_to_the_letter() {
+    for text in [
+        "Change the name to 'Helpful Assistant'",
+        "change the name to \"Helpful Assistant\".",
+        "Please set the persona's name to “Helpful Assistant”!",
+        "rename it to Helpful Assistant.",
+        "Rename the persona to ‘Helpful Assistant’",
+        "Rename this persona Helpful Assistant",
+        "Update the name from Optimist to Helpful Assistant, please",
+        "call it Helpful Assistant",
+        "The name should be Helpful Assistant.",
+        "Could you change its name to Helpful Assistant?",
+        "set the name: Helpful Assistant",
+        "I'd like you to change the persona name to Helpful Assistant",
+    ] {
+        assert_eq!(requests(text, None), rename("Helpful Assistant"), "{text}");
+    }
+    check(&[
+        ("Change the name to Salt and Pepper", rename("Salt and Pepper")),
+        ("Change the name to Show and Tell", rename("Show and Tell")),
+        ("Change the name to 'Show the prompt and run'.", rename("Show the prompt and run")),
+        ("change the name to Ann Lee, PhD", rename("Ann Lee, PhD")),
+        ("Change the name to Back to Basics", rename("Back to Basics")),
+        ("Change the name to Dr. Who", rename("Dr. Who")),
+        ("Change the name to Zoë O'Neill", rename("Zoë O'Neill")),
+    ]);
+}
+
+#[test]
+fn the_system_prompt_is_added_to_replaced_and_patched() {
+    let add = |text: &str| vec![Request::AddToPrompt(text.into())];
+    let set = |text: &str| vec![Request::SetPrompt(text.into())];
+    let patch = |find: &str, replace: &str| {
+        vec![Request::ReplaceInPrompt { find: find.into(), replace: replace.into() }]
+    };
+    check(&[
+        ("Add 'Be concise' to the system prompt", add("Be concise")),
+        ("append “Don’t shout.” to its prompt", add("Don’t shout.")),
+        ("add be concise to the system prompt", add("be concise")),
+        ("Add to the system prompt: Be concise. Be kind.", add("Be concise. Be kind.")),
+        ("Add 'A' and 'B' to the system prompt", add("A\n\nB")),
+        ("Replace 'a cat' with 'a dog' in the prompt", patch("a cat", "a dog")),
+        ("In the system prompt, change 'a' to 'b'.", patch("a", "b")),
+        ("replace cats with dogs in the system prompt", patch("cats", "dogs")),
+        ("Remove 'very' from the system prompt", patch("very", "")),
+        ("Set the system prompt to 'You are a cat.'", set("You are a cat.")),
+        ("Replace the system prompt with \"You are a cat.\"", set("You are a cat.")),
+        ("Change the system prompt to: You are a cat. Be kind.", set("You are a cat. Be kind.")),
+        ("Set the system prompt to:\nYou are a cat.\n\nList the inputs.", {
+            set("You are a cat.\n\nList the inputs.")
+        }),
+    ]);
+}
+
+#[test]
+fn test_inputs_are_listed_read_added_changed_deleted_and_run() {
+    let add = |text: &str| vec![Request::AddInput(text.into())];
+    let change =
+        |which: Which, content: &str| vec![Request::ChangeInput { which, content: content.into() }];
+    let coding = "I am new to coding. How do I reverse a list in Python, and why does it work?";
+    let run = |which: Which| vec![Request::RunInputs { which, at_once: None }];
+    check(&[
+        ("What test inputs do I have?", vec![Request::ListInputs]),
+        ("list test inputs", vec![Request::ListInputs]),
+        ("Show me all the test inputs.", vec![Request::ListInputs]),
+        ("How many test inputs are there?", vec![Request::ListInputs]),
+        ("Show me the test input about math", vec![Request::ReadInput(about("math"))]),
+        ("what is the first test input?", vec![Request::ReadInput(Which::At(0))]),
+        ("Add a test input: 'What is 2+2?'", add("What is 2+2?")),
+        ("Add a test input: What is 2+2? Show your work.", add("What is 2+2? Show your work.")),
+        ("Add 'What is 2+2?' to the test inputs", add("What is 2+2?")),
+        ("create a new test input that says \"Hi, and bye\"", add("Hi, and bye")),
+        ("add a test input What is 2+2?", add("What is 2+2?")),
+        ("add a new one about coding", add(coding)),
+        ("Create a test input about coding.", add(coding)),
+        (
+            "Change the test input about math to 'What is 3+3?'",
+            change(about("math"), "What is 3+3?"),
+        ),
+        ("change the second test input to What is love?", change(Which::At(1), "What is love?")),
+        ("Update test input 2 to say 'Hi'", change(Which::At(1), "Hi")),
+        ("Change the one about how to cook to 'Hi'", change(about("how to cook"), "Hi")),
+        ("Replace the test input 'A?' with 'B?'", change(about("A?"), "B?")),
+        ("Delete the test input about math", vec![Request::DeleteInput(about("math"))]),
+        ("delete the one about math, please.", vec![Request::DeleteInput(about("math"))]),
+        ("remove the math one", vec![Request::DeleteInput(about("math"))]),
+        ("delete the last one", vec![Request::DeleteInput(Which::Last)]),
+        ("Delete test input #2", vec![Request::DeleteInput(Which::At(1))]),
+        ("delete all test inputs", vec![Request::DeleteInput(Which::All)]),
+        ("Run the test inputs", run(Which::All)),
+        ("run all tests", run(Which::All)),
+        ("Run the test input about math", run(about("math"))),
+        (
+            "run all tests, 3 at once",
+            vec![Request::RunInputs { which: Which::All, at_once: Some(3) }],
+        ),
+    ]);
+}
+
+#[test]
+fn several_requests_stand_in_one_message() {
+    let coding = topic_question("coding");
+    check(&[
+        ("Show me all test inputs and add a new one about coding", {
+            vec![Request::ListInputs, Request::AddInput(coding.clone())]
+        }),
+        ("Change the name to Ann and Bob and show the prompt, then run the tests.", {
+            vec![
+                Request::Rename("Ann and Bob".into()),
+                Request::TellPrompt,
+                Request::RunInputs { which: Which::All, at_once: None },
+            ]
+        }),
+        ("Hi! What is the name and the system prompt? Thanks.", {
+            vec![Request::TellName, Request::TellPrompt]
+        }),
+        ("Delete the first and the last test inputs", {
+            vec![Request::DeleteInput(Which::At(0)), Request::DeleteInput(Which::Last)]
+        }),
+        ("Delete the one about math; rename it to Bo\nlist the inputs", {
+            vec![
+                Request::DeleteInput(about("math")),
+                Request::Rename("Bo".into()),
+                Request::ListInputs,
+            ]
+        }),
+        ("Add test inputs 'A?' and 'B?'", {
+            vec![Request::AddInput("A?".into()), Request::AddInput("B?".into())]
+        }),
+        ("What is the name and change it to Bo", {
+            vec![Request::TellName, Request::Rename("Bo".into())]
+        }),
+    ]);
+}
+
+#[test]
+fn politeness_asks_for_nothing_where_there_is_something_else() {
+    check(&[
+        ("Thanks!", vec![Request::Thanks]),
+        ("ok thanks, now run the tests", {
+            vec![Request::RunInputs { which: Which::All, at_once: None }]
+        }),
+        ("Delete the one about math and thanks for all", {
+            vec![Request::DeleteInput(about("math and thanks for all"))]
+        }),
+    ]);
+}
+
+#[test]
+fn a_wish_is_not_taken_for_the_words_of_a_prompt() {
+    for text in [
+        "Update the system prompt to be more concise",
+        "Make the system prompt shorter",
+        "Change the prompt",
+    ] {
+        let told = requests(text, None);
+
+        assert!(matches!(told.as_slice(), [Request::Incomplete(_)]), "{text}: {told:?}");
+    }
+    for text in ["Improve the prompt", "New system prompt: You are a pirate."] {
+        let told = requests(text, None);
+
+        assert!(matches!(told.as_slice(), [Request::Unclear(_), ..]), "{text}: {told:?}");
+    }
+}
+
+#[test]
+fn looser_words_are_understood_too() {
+    check(&[
+        ("I want the name to be Bob", rename("Bob")),
+        ("make the name Bob", rename("Bob")),
+        ("get rid of the math test", vec![Request::DeleteInput(about("math"))]),
+        ("Test the persona", vec![Request::RunInputs { which: Which::All, at_once: None }]),
+        ("1. Rename it to Bo\n2. List the test inputs", {
+            vec![Request::Rename("Bo".into()), Request::ListInputs]
+        }),
+        ("First list the test inputs, then delete the first one.", {
+            vec![Request::ListInputs, Request::DeleteInput(Which::At(0))]
+        }),
+        ("Update the test input about bread so that it says 'Cake?'", {
+            vec![Request::ChangeInput { which: about("bread"), content: "Cake?".into() }]
+        }),
+        (
+            "Add a line to the system prompt: Be brief",
+            vec![Request::AddToPrompt("Be brief".into())],
+        ),
+        ("what is 12*12", vec![Request::Solved("12*12 = 144".into())]),
+    ]);
+}
+
+fn topic_question(about: &str) -> String {
+    super::super::topic::question(about, 0)
+}
+
+#[test]
+fn what_is_not_understood_is_kept_as_it_was_said() {
+    for text in ["Sing me a song, dear and tender", "¿Qué?", "delete the persona", "\"\""] {
+        assert_eq!(requests(text, None), [Request::Unclear(text.into())], "{text}");
+    }
+    assert_eq!(requests("  \n ", None), []);
+}

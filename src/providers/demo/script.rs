@@ -1,0 +1,194 @@
+//! Script files: any sequence of events, errors and stalls, for tests and for shows.
+//!
+//! ```json
+//! {"loop": false, "answers": [[{"text": "Hm."}, {"wait_ms": 500}, {"stop": "max_tokens"}], ["stall"]]}
+//! ```
+//!
+//! Each answer is what one asking plays. One without a `stop` ends by itself, as a model would.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    pace::{Beat, Pace},
+    plan::{self, carried},
+};
+use crate::{
+    domain::{
+        run::{StopReason, Usage},
+        tokens::estimate,
+    },
+    providers::{Ask, Fault, ModelEvent, ProviderError},
+};
+
+/// What a script file says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    #[serde(rename = "loop", default)]
+    again: bool,
+    answers: Vec<Vec<Step>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Step {
+    Text(String),
+    Reasoning(String),
+    Call { name: String, input: Map<String, Value> },
+    BrokenCall { name: String, raw: String },
+    WaitMs(u64),
+    Stall,
+    Stop(StopReason),
+    Usage { input: u64, output: u64 },
+    Error { fault: FaultWord, message: String },
+    Repeat { times: u64, text: String, every_ms: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FaultWord {
+    Overloaded,
+    RateLimited,
+    Auth,
+    Quota,
+    BadRequest,
+    ContextExceeded,
+    Transient,
+    Truncated,
+    Garbled,
+}
+
+impl From<FaultWord> for Fault {
+    fn from(word: FaultWord) -> Self {
+        match word {
+            FaultWord::Overloaded => Self::Overloaded,
+            FaultWord::RateLimited => Self::RateLimited,
+            FaultWord::Auth => Self::Auth,
+            FaultWord::Quota => Self::Quota,
+            FaultWord::BadRequest => Self::BadRequest,
+            FaultWord::ContextExceeded => Self::ContextExceeded,
+            FaultWord::Transient => Self::Transient,
+            FaultWord::Truncated => Self::Truncated,
+            FaultWord::Garbled => Self::Garbled,
+        }
+    }
+}
+
+impl Script {
+    /// Reads a script file, or says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text)
+            .map_err(|error| format!("This is not a script for the demo: {error}."))
+    }
+
+    /// The answer to this asking, counted from zero; none when the script is over.
+    pub(super) fn answer(&self, asking: usize, ask: &Ask<'_>, pace: Pace) -> Option<Vec<Beat>> {
+        let count = self.answers.len();
+        let index = if self.again && count > 0 { asking % count } else { asking };
+        self.answers.get(index).map(|steps| beats(steps, ask, pace))
+    }
+}
+
+/// What goes on while the steps of an answer are put in beats.
+struct Playing {
+    beats: Vec<Beat>,
+    in_part: Option<Part>,
+    calls: usize,
+    written: usize,
+    told_usage: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Text,
+    Reasoning,
+}
+
+impl Playing {
+    fn part(&mut self, part: Option<Part>) {
+        if self.in_part.is_some() && self.in_part != part {
+            self.send(ModelEvent::PartEnd(None));
+        }
+        self.in_part = part;
+    }
+
+    fn send(&mut self, event: ModelEvent) {
+        self.beats.push(Beat::event(event));
+    }
+
+    fn call(&mut self, name: &str, input: Result<Value, String>, ask: &Ask<'_>) {
+        self.part(None);
+        self.calls += 1;
+        self.written += plan::call_tokens(name, &input);
+        let carried = carried(plan::calls_before(ask) + self.calls);
+        self.send(ModelEvent::ToolCall { name: name.to_owned(), input, carried });
+    }
+
+    fn stop(&mut self, reason: StopReason, ask: &Ask<'_>) {
+        self.part(None);
+        if !self.told_usage {
+            self.send(ModelEvent::Usage(plan::usage(ask, self.written)));
+        }
+        self.send(ModelEvent::Stop(reason));
+    }
+}
+
+fn beats(steps: &[Step], ask: &Ask<'_>, pace: Pace) -> Vec<Beat> {
+    let mut playing =
+        Playing { beats: pace.opening(), in_part: None, calls: 0, written: 0, told_usage: false };
+    for step in steps {
+        match step {
+            Step::Text(text) => {
+                playing.part(Some(Part::Text));
+                playing.written += estimate(text);
+                pace.speak(&mut playing.beats, text, ModelEvent::Text);
+            }
+            Step::Reasoning(text) => {
+                playing.part(Some(Part::Reasoning));
+                playing.written += estimate(text);
+                pace.speak(&mut playing.beats, text, ModelEvent::Reasoning);
+            }
+            Step::Call { name, input } => {
+                playing.call(name, Ok(Value::Object(input.clone())), ask);
+            }
+            Step::BrokenCall { name, raw } => playing.call(name, Err(raw.clone()), ask),
+            Step::WaitMs(time) => playing.beats.push(Beat::Wait(Duration::from_millis(*time))),
+            Step::Stall => playing.beats.push(Beat::Stall),
+            Step::Stop(reason) => {
+                playing.stop(*reason, ask);
+                return playing.beats;
+            }
+            Step::Usage { input, output } => {
+                playing.told_usage = true;
+                let usage =
+                    Usage { input: Some(*input), output: Some(*output), ..Usage::default() };
+                playing.send(ModelEvent::Usage(usage));
+            }
+            Step::Error { fault, message } => {
+                let error = ProviderError::new((*fault).into(), message.clone());
+                playing.beats.push(Beat::Send(Box::new(Err(error))));
+                return playing.beats;
+            }
+            Step::Repeat { times, text, every_ms } => {
+                playing.part(Some(Part::Text));
+                let often = usize::try_from(*times).unwrap_or(usize::MAX);
+                playing.written =
+                    playing.written.saturating_add(estimate(text).saturating_mul(often));
+                playing.beats.push(Beat::Repeat {
+                    times: *times,
+                    text: text.clone(),
+                    every: Duration::from_millis(*every_ms),
+                });
+            }
+        }
+    }
+    let natural = if playing.calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
+    playing.stop(natural, ask);
+    playing.beats
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! What was said so far, as far as the demo cares: people's words, and what was done since.
+
+use serde_json::Value;
+
+use crate::domain::message::{PartBody, Role, Turn};
+
+/// A conversation, read.
+#[derive(Debug, Default, PartialEq)]
+pub struct Story<'turns> {
+    /// What the person says now.
+    pub text: &'turns str,
+    /// What the person said before, oldest first.
+    pub earlier: Vec<&'turns str>,
+    /// What the demo said last, before the person's words of now.
+    pub said_before: Option<&'turns str>,
+    /// The tools used since the person's words of now, in order.
+    pub done: Vec<Done<'turns>>,
+    /// How many calls there are in all.
+    pub calls: usize,
+}
+
+/// A call that has its result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Done<'turns> {
+    /// The tool's name.
+    pub name: &'turns str,
+    /// What it was given.
+    pub input: &'turns Value,
+    /// What it gave, or what it said went wrong.
+    pub result: Result<&'turns str, &'turns str>,
+}
+
+impl<'turns> Story<'turns> {
+    /// Reads the turns.
+    pub fn read(turns: &'turns [Turn]) -> Self {
+        let mut story = Self::default();
+        let mut last_said = None;
+        let mut is_asked = false;
+        for turn in turns {
+            match (&turn.part.body, turn.role) {
+                (PartBody::Text(text), Role::User) => {
+                    if is_asked {
+                        story.earlier.push(story.text);
+                    }
+                    is_asked = true;
+                    story.text = text;
+                    story.said_before = last_said;
+                    story.done.clear();
+                }
+                (PartBody::Text(text), Role::Assistant) => last_said = Some(text.as_str()),
+                (PartBody::ToolCall(call), _) => {
+                    story.calls += 1;
+                    let result = turns.iter().find_map(|turn| match &turn.part.body {
+                        PartBody::ToolResult(result) if result.call == call.call => Some(result),
+                        _ => None,
+                    });
+                    let result = match result {
+                        Some(result) if result.is_error => Err(result.output.as_str()),
+                        Some(result) => Ok(result.output.as_str()),
+                        None => Err("The tool gave no result."),
+                    };
+                    story.done.push(Done { name: &call.name, input: &call.input, result });
+                }
+                (PartBody::ToolResult(_) | PartBody::Reasoning(_), _) => {}
+            }
+        }
+        story
+    }
+}

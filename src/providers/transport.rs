@@ -1,0 +1,354 @@
+//! The way to a service: one client, time limits, retries.
+//!
+//! A stream that is dropped closes its connection, and that ends the generation over there.
+
+use std::{io, sync::Arc, time::Duration};
+
+use async_stream::stream;
+use backon::{BackoffBuilder, ExponentialBuilder};
+use futures_util::{Stream, StreamExt, stream::BoxStream};
+use reqwest::{Client, Response, header, redirect::Policy};
+use sse_stream::SseStream;
+
+use super::{
+    Ask, Decoder, Demo, Dialect, Fault, ModelEvent, ProviderError, Quirks, Route, Thoughts,
+    catalog::{Catalog, Environment},
+    keys::{self, Key},
+};
+use crate::domain::model::{Model, Service};
+
+/// How long a service may take.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimits {
+    /// To be reached.
+    pub connect: Duration,
+    /// To say anything; a local server may have to load the model first.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+    /// Before it is asked for the second time; the wait doubles from there.
+    pub retry: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(120),
+            retry: Duration::from_millis(500),
+        }
+    }
+}
+
+/// How often a service is asked in all.
+const ATTEMPTS: usize = 3;
+/// The longest wait before the next attempt, whatever the service says.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+/// The most that is read of an error's body.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// All services, behind one client.
+#[derive(Clone)]
+pub struct Providers {
+    client: Client,
+    limits: TimeLimits,
+    demo: Demo,
+    environment: Arc<Environment>,
+}
+
+impl std::fmt::Debug for Providers {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Providers").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Providers {
+    /// Services that are reached with these limits and keys from this environment.
+    pub fn new(
+        limits: TimeLimits,
+        demo: Demo,
+        environment: Arc<Environment>,
+    ) -> Result<Self, reqwest::Error> {
+        // Another part of the program may have chosen already; then that choice stands.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let client = Client::builder()
+            .connect_timeout(limits.connect)
+            // A service that points elsewhere would be given the key there.
+            .redirect(Policy::none())
+            .user_agent(concat!("greenroom/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { client, limits, demo, environment })
+    }
+
+    /// The models and services of a Space that has added and set these.
+    pub fn catalog(
+        &self,
+        added: Vec<Model>,
+        set: Vec<Service>,
+        preferred: Option<String>,
+    ) -> Catalog {
+        Catalog::new(added, set, preferred, self.environment.as_ref())
+    }
+
+    /// Asks a model. Nothing is sent before the stream is polled.
+    pub fn ask(
+        &self,
+        route: &Route,
+        ask: &Ask<'_>,
+    ) -> BoxStream<'static, Result<ModelEvent, ProviderError>> {
+        let Some(dialect) = route.dialect else { return self.demo.play(ask).boxed() };
+        let key = match route.service.key_ref.as_str() {
+            "" => Ok(None),
+            reference => keys::read(reference, self.environment.as_ref()).map(Some),
+        };
+        let question = Question {
+            dialect,
+            address: format!(
+                "{}{}",
+                route.service.base_url.trim_end_matches('/'),
+                dialect.path(ask.model)
+            ),
+            body: dialect.body(ask).to_string().into(),
+            service: ask.service.to_owned(),
+            model: ask.model.to_owned(),
+            quirks: ask.quirks,
+        };
+        match key {
+            Ok(key) => answer(self.client.clone(), self.limits, question, key).boxed(),
+            Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
+        }
+    }
+}
+
+/// A request that can be sent more than once.
+struct Question {
+    dialect: Dialect,
+    address: String,
+    body: bytes::Bytes,
+    service: String,
+    model: String,
+    quirks: Quirks,
+}
+
+impl Question {
+    fn decoder(&self) -> Box<dyn Decoder> {
+        self.dialect.decoder(&Ask {
+            service: &self.service,
+            model: &self.model,
+            system: "",
+            turns: &[],
+            tools: &[],
+            max_tokens: 0,
+            thoughts: Thoughts::AsIs,
+            quirks: self.quirks,
+        })
+    }
+}
+
+fn answer(
+    client: Client,
+    limits: TimeLimits,
+    question: Question,
+    key: Option<Key>,
+) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static {
+    stream! {
+        let mut waits = ExponentialBuilder::default()
+            .with_min_delay(limits.retry)
+            .with_max_delay(limits.retry * 16)
+            .with_jitter()
+            .with_max_times(ATTEMPTS - 1)
+            .build();
+        let mut attempt = 1;
+        loop {
+            let mut passed_on = false;
+            let mut failed = None;
+            {
+                let events = attempt_once(&client, limits, &question, key.as_ref());
+                futures_util::pin_mut!(events);
+                while let Some(event) = events.next().await {
+                    match event {
+                        Ok(event) => {
+                            passed_on |= is_content(&event);
+                            yield Ok(event);
+                        }
+                        Err(error) => failed = Some(error),
+                    }
+                }
+            }
+            let Some(error) = failed else { return };
+            let wait = if passed_on || !error.fault.is_transient() { None } else { waits.next() };
+            let told = match &key {
+                Some(key) => key.hide_in(&error.message),
+                None => error.message.clone(),
+            };
+            tracing::info!(
+                service = question.service, model = question.model, attempt,
+                status = error.status, fault = ?error.fault, retry = wait.is_some(),
+                "a service failed: {told}"
+            );
+            let Some(wait) = wait else {
+                yield Err(ProviderError { message: told, ..error });
+                return;
+            };
+            // Its own word counts, as the least.
+            let wait = wait.max(error.retry_after.unwrap_or_default()).min(MAX_WAIT);
+            attempt += 1;
+            yield Ok(ModelEvent::Retrying {
+                attempt,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                reason: told,
+            });
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+/// Whether a person may have seen it: after that, asking again would say things twice.
+fn is_content(event: &ModelEvent) -> bool {
+    match event {
+        ModelEvent::Text(_)
+        | ModelEvent::Reasoning(_)
+        | ModelEvent::ToolCall { .. }
+        | ModelEvent::PartEnd(_)
+        | ModelEvent::Stop(_) => true,
+        ModelEvent::Usage(_) | ModelEvent::Retrying { .. } => false,
+    }
+}
+
+fn attempt_once<'a>(
+    client: &'a Client,
+    limits: TimeLimits,
+    question: &'a Question,
+    key: Option<&'a Key>,
+) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + 'a {
+    stream! {
+        let response = match send(client, limits, question, key).await {
+            Ok(response) => response,
+            Err(error) => {
+                yield Err(error);
+                return;
+            }
+        };
+        let mut decoder = question.decoder();
+        let mut events = SseStream::from_bytes_stream(pieces(response, limits.idle).boxed());
+        loop {
+            let decoded = match events.next().await {
+                Some(Ok(event)) => match event.data {
+                    Some(data) => decoder.feed(&data),
+                    None => continue,
+                },
+                Some(Err(error)) => Err(ProviderError::new(Fault::Truncated, causes(&error))),
+                None => {
+                    match decoder.finish() {
+                        Ok(events) => for event in events { yield Ok(event) },
+                        Err(error) => yield Err(error),
+                    }
+                    return;
+                }
+            };
+            match decoded {
+                Ok(events) => {
+                    for event in events {
+                        let last = matches!(event, ModelEvent::Stop(_));
+                        yield Ok(event);
+                        if last {
+                            return;
+                        }
+                    }
+                }
+                Err(error) => {
+                    yield Err(error);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The body, piece by piece, until it falls silent. Comments, which some services send while a model
+/// thinks, are no events, but they show that the service lives.
+fn pieces(response: Response, idle: Duration) -> impl Stream<Item = io::Result<bytes::Bytes>> {
+    stream! {
+        let mut pieces = response.bytes_stream();
+        loop {
+            match tokio::time::timeout(idle, pieces.next()).await {
+                Ok(Some(Ok(piece))) => yield Ok(piece),
+                Ok(Some(Err(error))) => yield Err(io::Error::other(error.without_url())),
+                Ok(None) => return,
+                Err(_) => {
+                    let told = format!("nothing came for {} s", idle.as_secs());
+                    yield Err(io::Error::new(io::ErrorKind::TimedOut, told));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn send(
+    client: &Client,
+    limits: TimeLimits,
+    question: &Question,
+    key: Option<&Key>,
+) -> Result<Response, ProviderError> {
+    let mut request = client
+        .post(&question.address)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::ACCEPT, "text/event-stream")
+        .body(question.body.clone());
+    for (name, value) in question.dialect.headers(key.map(Key::expose)) {
+        let mut value = header::HeaderValue::from_str(&value)
+            .map_err(|_| ProviderError::new(Fault::NoKey, "the key cannot stand in a header"))?;
+        value.set_sensitive(true);
+        request = request.header(name, value);
+    }
+    let sent = tokio::time::timeout(limits.first_byte, request.send());
+    let response = match sent.await {
+        Ok(Ok(response)) => response,
+        // The address may hold what a person typed; the causes say enough.
+        Ok(Err(error)) => {
+            return Err(ProviderError::new(Fault::Transient, causes(&error.without_url())));
+        }
+        Err(_) => {
+            let told = format!("no answer began within {} s", limits.first_byte.as_secs());
+            return Err(ProviderError::new(Fault::Transient, told));
+        }
+    };
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let body = tokio::time::timeout(limits.idle, read_some(response)).await.unwrap_or_default();
+    let named = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
+    Err(question.dialect.error(status, &named, &body))
+}
+
+/// The beginning of a body, as text.
+async fn read_some(response: Response) -> String {
+    let mut bytes = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() >= MAX_ERROR_BYTES {
+            break;
+        }
+    }
+    bytes.truncate(MAX_ERROR_BYTES);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// An error with what is behind it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !told.contains(&text) {
+            told = format!("{told}: {text}");
+        }
+        source = cause.source();
+    }
+    told
+}

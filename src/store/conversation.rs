@@ -1,0 +1,181 @@
+//! Conversations and their messages.
+
+use sqlx::FromRow;
+
+use super::{Link, StoreError, link::on};
+use crate::domain::{
+    id::{ConversationId, MessageId, PersonaId, RunId},
+    message::{Conversation, ConversationKind, Message, Role},
+    timestamp::Timestamp,
+};
+
+/// The longest branch that is read: what is older has long left every window.
+const MAX_BRANCH: i64 = 2000;
+
+#[derive(FromRow)]
+struct ConversationRow {
+    conversation_id: String,
+    kind: String,
+    persona_id: Option<String>,
+    leaf_id: Option<String>,
+    created_at: i64,
+}
+
+impl From<ConversationRow> for Conversation {
+    fn from(row: ConversationRow) -> Self {
+        Self {
+            id: ConversationId::new(row.conversation_id),
+            kind: ConversationKind::from_word(&row.kind),
+            persona_id: PersonaId::new(row.persona_id.unwrap_or_default()),
+            leaf: row.leaf_id.map(MessageId::new),
+            created_at: Timestamp(row.created_at),
+        }
+    }
+}
+
+#[derive(FromRow)]
+pub(super) struct MessageRow {
+    message_id: String,
+    parent_id: Option<String>,
+    role: String,
+    parts: String,
+    run_id: Option<String>,
+    model: String,
+    stop: Option<String>,
+    spent: String,
+    created_at: i64,
+}
+
+impl TryFrom<MessageRow> for Message {
+    type Error = StoreError;
+
+    fn try_from(row: MessageRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: MessageId::new(row.message_id),
+            parent_id: row.parent_id.map(MessageId::new),
+            role: Role::from_word(&row.role),
+            parts: StoreError::read_json(&row.parts)?,
+            run_id: row.run_id.map(RunId::new),
+            model: row.model,
+            stop: row.stop.as_deref().map(StoreError::read_json).transpose()?,
+            spent: StoreError::read_json(&row.spent)?,
+            created_at: Timestamp(row.created_at),
+        })
+    }
+}
+
+impl Link {
+    /// Begins a conversation with a persona.
+    pub async fn insert_conversation(
+        &mut self,
+        conversation: &Conversation,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "insert into conversation
+            (space_id, conversation_id, kind, persona_id, title, created_at, updated_at)
+            values ($1, $2, $3, $4, '', $5, $5)";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(conversation.id.as_str()).bind(conversation.kind.word())
+            .bind(conversation.persona_id.as_str()).bind(conversation.created_at.0)
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// A conversation.
+    pub async fn conversation(&mut self, id: &ConversationId) -> Result<Conversation, StoreError> {
+        const SQL: &str = "select conversation_id, kind, persona_id, leaf_id, created_at
+            from conversation where space_id = $1 and conversation_id = $2 and deleted_at is null";
+        let space = self.space.clone();
+        let row: Option<ConversationRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        row.map(Conversation::from).ok_or(StoreError::NotFound("conversation"))
+    }
+
+    /// Makes this the conversation in which a persona's agent is talked to, if it still is at `from`.
+    pub async fn set_agent_conversation(
+        &mut self,
+        persona: &PersonaId,
+        from: Option<&ConversationId>,
+        to: &ConversationId,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "update persona set agent_conversation_id = $4
+            where space_id = $1 and persona_id = $2 and deleted_at is null
+                and coalesce(agent_conversation_id, '') = $3";
+        let space = self.space.clone();
+        let from = from.map(|from| from.as_str()).unwrap_or_default();
+        let moved = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(persona.as_str()).bind(from).bind(to.as_str())
+            .execute(wire).await?.rows_affected());
+        Ok(moved > 0)
+    }
+
+    /// Adds a message.
+    pub async fn insert_message(
+        &mut self,
+        conversation: &ConversationId,
+        message: &Message,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "insert into message
+            (space_id, message_id, conversation_id, parent_id, role, parts, run_id, model, stop,
+                spent, created_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let space = self.space.clone();
+        let stop = message.stop.map(|stop| serde_json::json!(stop).to_string());
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(message.id.as_str()).bind(conversation.as_str())
+            .bind(message.parent_id.as_ref().map(|parent| parent.as_str()))
+            .bind(message.role.word()).bind(serde_json::json!(message.parts).to_string())
+            .bind(message.run_id.as_ref().map(|run| run.as_str())).bind(&message.model)
+            .bind(stop).bind(serde_json::json!(message.spent).to_string())
+            .bind(message.created_at.0)
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Makes a message the end of the branch in use.
+    pub async fn set_leaf(
+        &mut self,
+        conversation: &ConversationId,
+        leaf: &MessageId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "update conversation set leaf_id = $3, updated_at = $4
+            where space_id = $1 and conversation_id = $2";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).bind(leaf.as_str()).bind(at.0)
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// A message of a conversation.
+    pub async fn message(&mut self, id: &MessageId) -> Result<Message, StoreError> {
+        const SQL: &str = "select message_id, parent_id, role, parts, run_id, model, stop, spent,
+                created_at
+            from message where space_id = $1 and message_id = $2";
+        let space = self.space.clone();
+        let row: Option<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        row.ok_or(StoreError::NotFound("message"))?.try_into()
+    }
+
+    /// The messages from the beginning to this one.
+    pub async fn branch(&mut self, leaf: &MessageId) -> Result<Vec<Message>, StoreError> {
+        const SQL: &str = "with recursive branch (message_id, parent_id, depth) as (
+                select message_id, parent_id, cast(0 as bigint) from message
+                where space_id = $1 and message_id = $2
+                union all
+                select m.message_id, m.parent_id, b.depth + 1 from message m
+                join branch b on m.message_id = b.parent_id
+                where m.space_id = $1 and b.depth < $3
+            )
+            select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
+                m.created_at
+            from branch b join message m on m.space_id = $1 and m.message_id = b.message_id
+            order by b.depth desc";
+        let space = self.space.clone();
+        let rows: Vec<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(leaf.as_str()).bind(MAX_BRANCH).fetch_all(wire).await?);
+        rows.into_iter().map(Message::try_from).collect()
+    }
+}

@@ -1,0 +1,372 @@
+//! Runs, and what they told.
+
+use sqlx::{FromRow, QueryBuilder};
+
+use super::{Link, Store, StoreError, link::on};
+use crate::domain::{
+    event::{RunEvent, Stamped},
+    id::{ConversationId, MessageId, PersonaId, RunId, SpaceId, UserId},
+    run::{Run, RunStatus},
+    timestamp::Timestamp,
+};
+
+/// The most rows that one statement writes: SQLite takes 32 766 parameters.
+const ROWS_AT_ONCE: usize = 1000;
+
+const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, persona_id, persona_revision,
+    model, status, stop, error, spent, created_at, ended_at";
+
+#[derive(FromRow)]
+struct RunRow {
+    run_id: String,
+    conversation_id: String,
+    message_id: String,
+    reply_id: String,
+    persona_id: String,
+    persona_revision: i64,
+    model: String,
+    status: String,
+    stop: Option<String>,
+    error: Option<String>,
+    spent: String,
+    created_at: i64,
+    ended_at: Option<i64>,
+}
+
+impl TryFrom<RunRow> for Run {
+    type Error = StoreError;
+
+    fn try_from(row: RunRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: RunId::new(row.run_id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            message_id: MessageId::new(row.message_id),
+            reply_id: MessageId::new(row.reply_id),
+            persona_id: PersonaId::new(row.persona_id),
+            persona_revision: row.persona_revision,
+            model: row.model,
+            status: RunStatus::from_word(&row.status),
+            stop: row.stop.as_deref().map(StoreError::read_json).transpose()?,
+            error: row.error.as_deref().map(StoreError::read_json).transpose()?,
+            spent: StoreError::read_json(&row.spent)?,
+            created_at: Timestamp(row.created_at),
+            ended_at: row.ended_at.map(Timestamp),
+        })
+    }
+}
+
+/// Some events of one run that are kept as one row: one event, or words that came close together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// The Space of the run.
+    pub space: SpaceId,
+    /// The run.
+    pub run: RunId,
+    /// The place of the last event in it.
+    pub seq: u64,
+    /// The lengths in bytes of the joined words; empty for a single event.
+    pub lengths: Vec<usize>,
+    /// The event, with all the words.
+    pub event: RunEvent,
+    /// When the first of it happened.
+    pub at: Timestamp,
+}
+
+impl EventRow {
+    /// The single events, those after `seen` only.
+    fn split(self, seen: u64) -> Vec<Stamped> {
+        let (mut seq, at) = (self.seq, self.at);
+        if self.lengths.is_empty() {
+            return if seq > seen {
+                vec![Stamped { seq, at, event: self.event }]
+            } else {
+                Vec::new()
+            };
+        }
+        seq -= self.lengths.len() as u64;
+        let mut rest = match &self.event {
+            RunEvent::Text { delta, .. } | RunEvent::Reasoning { delta, .. } => delta.as_str(),
+            _ => "",
+        };
+        let mut out = Vec::with_capacity(self.lengths.len());
+        for length in &self.lengths {
+            seq += 1;
+            let (delta, tail) = rest.split_at_checked(*length).unwrap_or((rest, ""));
+            rest = tail;
+            if seq > seen {
+                let delta = delta.to_owned();
+                let event = match &self.event {
+                    RunEvent::Reasoning { part, .. } => {
+                        RunEvent::Reasoning { part: part.clone(), delta }
+                    }
+                    RunEvent::Text { part, .. } => RunEvent::Text { part: part.clone(), delta },
+                    other => other.clone(),
+                };
+                out.push(Stamped { seq, at, event });
+            }
+        }
+        out
+    }
+}
+
+/// A run with the Space it is in.
+#[derive(Clone, Debug)]
+pub struct OwnedRun {
+    /// The Space.
+    pub space: SpaceId,
+    /// The run.
+    pub run: Run,
+}
+
+impl Link {
+    /// Keeps a new run. `false` when another one is going on in the conversation.
+    pub async fn insert_run(
+        &mut self,
+        run: &Run,
+        user: &UserId,
+        node: &str,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "insert into run
+            (space_id, run_id, conversation_id, message_id, attempt, reply_id, persona_id,
+                persona_revision, user_id, model, status, spent, created_at, alive_at, node)
+            values ($1, $2, $3, $4,
+                (select coalesce(max(attempt), 0) + 1 from run where space_id = $1 and message_id = $4),
+                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)
+            on conflict do nothing";
+        let space = self.space.clone();
+        let made = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(run.id.as_str()).bind(run.conversation_id.as_str())
+            .bind(run.message_id.as_str()).bind(run.reply_id.as_str())
+            .bind(run.persona_id.as_str()).bind(run.persona_revision).bind(user.as_str())
+            .bind(&run.model).bind(run.status.word())
+            .bind(serde_json::json!(run.spent).to_string()).bind(run.created_at.0).bind(node)
+            .execute(wire).await?.rows_affected());
+        Ok(made > 0)
+    }
+
+    /// A run.
+    pub async fn run(&mut self, id: &RunId) -> Result<Run, StoreError> {
+        let sql = format!("select {COLUMNS} from run where space_id = $1 and run_id = $2");
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        row.ok_or(StoreError::NotFound("run"))?.try_into()
+    }
+
+    /// The run that is going on in a conversation.
+    pub async fn run_going_on(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and conversation_id = $2
+                and status in ('queued', 'running')"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
+    /// The last run that a message asked for.
+    pub async fn run_for(&mut self, message: &MessageId) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and message_id = $2
+                order by attempt desc limit 1"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(message.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
+    /// Says that a run goes on, if it has not ended.
+    pub async fn mark_running(&mut self, id: &RunId, at: Timestamp) -> Result<bool, StoreError> {
+        const SQL: &str = "update run set status = 'running', alive_at = $3
+            where space_id = $1 and run_id = $2 and status in ('queued', 'running')";
+        let space = self.space.clone();
+        let marked = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(at.0)
+            .execute(wire).await?.rows_affected());
+        Ok(marked > 0)
+    }
+
+    /// Asks the process in which a run goes on to stop it.
+    pub async fn ask_to_stop(&mut self, id: &RunId, at: Timestamp) -> Result<(), StoreError> {
+        const SQL: &str = "update run set stop_asked_at = $3 where space_id = $1 and run_id = $2";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(at.0).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Ends a run. `false` when it had ended already.
+    pub async fn end_run(&mut self, run: &Run) -> Result<bool, StoreError> {
+        const SQL: &str =
+            "update run set status = $3, stop = $4, error = $5, spent = $6, ended_at = $7
+            where space_id = $1 and run_id = $2 and status in ('queued', 'running')";
+        let space = self.space.clone();
+        let stop = run.stop.map(|stop| serde_json::json!(stop).to_string());
+        let error = run.error.as_ref().map(|error| serde_json::json!(error).to_string());
+        let ended = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(run.id.as_str()).bind(run.status.word()).bind(stop)
+            .bind(error).bind(serde_json::json!(run.spent).to_string())
+            .bind(run.ended_at.map(|at| at.0))
+            .execute(wire).await?.rows_affected());
+        Ok(ended > 0)
+    }
+
+    /// What a run told after `seen`, at most `limit` rows of it.
+    pub async fn run_events(
+        &mut self,
+        id: &RunId,
+        seen: u64,
+        limit: u32,
+    ) -> Result<Vec<Stamped>, StoreError> {
+        const SQL: &str = "select seq, lengths, event, at from run_event
+            where space_id = $1 and run_id = $2 and seq > $3 order by seq limit $4";
+        let space = self.space.clone();
+        let rows: Vec<(i64, Option<String>, String, i64)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(seen.cast_signed()).bind(i64::from(limit))
+            .fetch_all(wire).await?);
+        let mut out = Vec::with_capacity(rows.len());
+        for (seq, lengths, event, at) in rows {
+            let row = EventRow {
+                space: space.clone(),
+                run: id.clone(),
+                seq: seq.cast_unsigned(),
+                lengths: lengths
+                    .as_deref()
+                    .map(StoreError::read_json)
+                    .transpose()?
+                    .unwrap_or_default(),
+                event: StoreError::read_json(&event)?,
+                at: Timestamp(at),
+            };
+            out.extend(row.split(seen));
+        }
+        Ok(out)
+    }
+
+    /// The place of the last thing a run told.
+    pub async fn last_seq(&mut self, id: &RunId) -> Result<u64, StoreError> {
+        const SQL: &str = "select coalesce(max(seq), 0) from run_event
+            where space_id = $1 and run_id = $2";
+        let space = self.space.clone();
+        let seq: i64 = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_one(wire).await?);
+        Ok(seq.cast_unsigned())
+    }
+
+    /// Adds to what a run told.
+    pub async fn append_events(&mut self, rows: &[EventRow]) -> Result<(), StoreError> {
+        for some in rows.chunks(ROWS_AT_ONCE) {
+            on!(self, wire => {
+                let mut insert = QueryBuilder::new(
+                    "insert into run_event (space_id, run_id, seq, lengths, event, at) ",
+                );
+                insert.push_values(some, |mut values, row| {
+                    let lengths = (!row.lengths.is_empty())
+                        .then(|| serde_json::json!(row.lengths).to_string());
+                    values
+                        .push_bind(row.space.as_str())
+                        .push_bind(row.run.as_str())
+                        .push_bind(row.seq.cast_signed())
+                        .push_bind(lengths)
+                        .push_bind(serde_json::json!(row.event).to_string())
+                        .push_bind(row.at.0);
+                });
+                insert.build().persistent(false).execute(wire).await.map(drop)?;
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Writes what runs of any Space told, together.
+    pub async fn append_all(&self, rows: &[EventRow]) -> Result<(), StoreError> {
+        let Some(first) = rows.first() else { return Ok(()) };
+        let mut link = self.write(&first.space).await?;
+        link.append_events(rows).await?;
+        link.commit().await
+    }
+
+    /// Says that the runs of this node go on, and gives those that it was asked to stop.
+    pub async fn keep_alive(&self, node: &str, at: Timestamp) -> Result<Vec<RunId>, StoreError> {
+        const ALIVE: &str = "update run set alive_at = $2
+            where node = $1 and status in ('queued', 'running')";
+        const ASKED: &str = "select run_id from run
+            where node = $1 and status in ('queued', 'running') and stop_asked_at is not null";
+        let mut link = self.write(&SpaceId::default()).await?;
+        on!(link, wire => sqlx::query(ALIVE).bind(node).bind(at.0).execute(wire).await.map(drop)?);
+        let asked: Vec<String> =
+            on!(link, wire => sqlx::query_scalar(ASKED).bind(node).fetch_all(wire).await?);
+        link.commit().await?;
+        Ok(asked.into_iter().map(RunId::new).collect())
+    }
+
+    /// Runs of any Space that have not ended, though their process has: they are this node's, which just
+    /// started, or nothing was heard of them since `before`.
+    pub async fn left_runs(
+        &self,
+        node: &str,
+        before: Timestamp,
+    ) -> Result<Vec<OwnedRun>, StoreError> {
+        #[derive(FromRow)]
+        struct Row {
+            space_id: String,
+            #[sqlx(flatten)]
+            run: RunRow,
+        }
+        let sql = format!(
+            "select space_id, {COLUMNS} from run
+                where status in ('queued', 'running') and (node = $1 or alive_at < $2) limit 1000"
+        );
+        let mut link = self.read(&SpaceId::default()).await?;
+        let rows: Vec<Row> = on!(link, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(node).bind(before.0).fetch_all(wire).await?);
+        let owned = |row: Row| {
+            Ok(OwnedRun { space: SpaceId::new(row.space_id), run: Run::try_from(row.run)? })
+        };
+        rows.into_iter().map(owned).collect()
+    }
+
+    /// Whether other processes can use the same database.
+    pub fn is_shared(&self) -> bool {
+        match self.pool {
+            super::Pool::Sqlite { .. } => false,
+            super::Pool::Postgres(_) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::id::PartId;
+
+    fn text(delta: &str) -> RunEvent {
+        RunEvent::Text { part: PartId::new("p"), delta: delta.into() }
+    }
+
+    #[test]
+    fn joined_words_come_apart_again_after_what_was_seen() {
+        let row = EventRow {
+            space: "s".into(),
+            run: "r".into(),
+            seq: 7,
+            lengths: vec![3, 3, 3],
+            event: text("Hé öx y"),
+            at: Timestamp(1),
+        };
+        let told = |seen| {
+            let events = row.clone().split(seen).into_iter();
+            events.map(|one| (one.seq, one.event)).collect::<Vec<_>>()
+        };
+
+        assert_eq!(told(0), [(5, text("Hé")), (6, text(" ö")), (7, text("x y"))]);
+        assert_eq!(told(5), [(6, text(" ö")), (7, text("x y"))]);
+        assert_eq!(told(7), []);
+    }
+}

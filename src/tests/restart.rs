@@ -1,0 +1,185 @@
+//! The real program, ended without warning and started again.
+
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    time::timeout,
+};
+
+/// Longer than anything here should take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running server.
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Server {
+    /// Starts it on a free port and waits until it says where it is.
+    async fn start(data: &Path, script: &Path) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_greenroom"))
+            .args(["serve", "--addr", "127.0.0.1:0", "--demo-pace", "at-once", "--data"])
+            .arg(data)
+            .arg("--demo-script")
+            .arg(script)
+            .env("DATABASE_URL", "")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let out = process.stdout.take().unwrap();
+        let line = tokio::task::spawn_blocking(move || {
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
+            line
+        });
+        let line = timeout(PATIENCE, line).await.unwrap().unwrap();
+        let address = line.trim().rsplit_once("http://").unwrap().1.to_owned();
+        Self { process, address }
+    }
+
+    /// As `kill -9` does.
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).await.unwrap();
+        BufReader::new(stream)
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let mut answer = String::new();
+        let mut stream = self.send("GET", path, None).await;
+        timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(body).unwrap_or_else(|_| panic!("{path}: {answer}"))
+    }
+
+    async fn chat(&self, message: &str) -> Chat {
+        let said = json!({"personaId": "optimist", "message": message});
+        Chat { stream: self.send("POST", "/api/persona-agent/chat", Some(&said)).await }
+    }
+}
+
+/// A chat that is being answered.
+struct Chat {
+    stream: BufReader<TcpStream>,
+}
+
+impl Chat {
+    async fn next(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            let read = timeout(PATIENCE, self.stream.read_line(&mut line)).await.unwrap().unwrap();
+            assert!(read > 0, "the stream ended");
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+
+    /// The words of so many deltas.
+    async fn words(&mut self, deltas: usize) -> String {
+        let mut words = String::new();
+        let mut count = 0;
+        while count < deltas {
+            let event = self.next().await;
+            if event["type"] == "text_delta" {
+                words.push_str(event["content"].as_str().unwrap());
+                count += 1;
+            }
+        }
+        words
+    }
+}
+
+fn script(folder: &Path, answers: &Value) -> std::path::PathBuf {
+    let file = folder.join("script.json");
+    std::fs::write(&file, json!({"loop": true, "answers": answers}).to_string()).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_an_answer_it_keeps_the_question_and_all_but_the_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let endless = json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 2}}]]);
+    let script = script(folder.path(), &endless);
+    let mut server = Server::start(&data, &script).await;
+    let mut chat = server.chat("Tell me everything.").await;
+    let early = chat.words(60).await;
+    // At two milliseconds each, these take longer than the moment that may be lost.
+    chat.words(75).await;
+    server.kill();
+
+    let server = Server::start(&data, &script).await;
+
+    let history = server.get("/api/persona-agent/history?personaId=optimist").await;
+    assert_eq!(history["turns"][0]["content"], "Tell me everything.");
+    let kept = history["turns"][1]["content"].as_str().unwrap();
+    assert!(kept.starts_with(&early), "{} of {} bytes", kept.len(), early.len());
+    assert_eq!(history["runId"], Value::Null);
+    // It goes on as if nothing had happened.
+    server.chat("And now?").await.words(3).await;
+}
+
+#[tokio::test]
+async fn killed_while_it_writes_it_has_applied_each_change_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let rename =
+        |name: &str| json!([{"call": {"name": "update_persona_name", "input": {"name": name}}}]);
+    let script = script(folder.path(), &json!([rename("A"), rename("B")]));
+    for kills in [2, 5, 9] {
+        let mut server = Server::start(&data, &script).await;
+        let mut chat = server.chat("Rename it again and again.").await;
+        let mut results = 0;
+        while results < kills {
+            results += usize::from(chat.next().await["type"] == "tool_result");
+        }
+        server.kill();
+    }
+
+    let server = Server::start(&data, &script).await;
+
+    let persona = server.get("/api/storage/personas/optimist").await;
+    let versions = server.get("/api/storage/personas/optimist/versions?limit=200").await;
+    let versions = versions["items"].as_array().unwrap();
+    let newest = persona["revision"].as_u64().unwrap();
+    // A rename to the name that stands makes no version.
+    assert!(newest >= 12, "{newest}");
+    let revisions: Vec<u64> =
+        versions.iter().map(|version| version["revision"].as_u64().unwrap()).collect();
+    assert_eq!(revisions, (1..=newest).rev().collect::<Vec<_>>());
+    let path = format!("/api/storage/personas/optimist/versions/{newest}");
+    assert_eq!(server.get(&path).await["fields"]["name"], persona["name"]);
+    let history = server.get("/api/persona-agent/history?personaId=optimist").await;
+    let turns = history["turns"].as_array().unwrap();
+    let said = turns.iter().filter(|turn| turn["type"] == "user").count();
+    assert_eq!(said, 3, "nothing a person wrote is lost");
+    assert_eq!(history["runId"], Value::Null);
+}

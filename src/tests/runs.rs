@@ -1,0 +1,448 @@
+//! Runs: the loop against scripted answers, watching from anywhere, stopping, repeating, recovering.
+
+use axum::http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::support::{Events, House, error, on_both, request, told};
+
+on_both!(
+    a_second_message_has_to_wait_and_a_stop_keeps_the_words,
+    every_watcher_is_told_the_same_from_wherever_it_comes_in,
+    a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with,
+    test_inputs_are_run_and_their_answers_kept_by_version,
+    two_messages_in_the_same_moment_start_one_run,
+);
+
+const CHAT: &str = "/api/persona-agent/chat";
+
+fn saying(message: &str) -> axum::http::Request<axum::body::Body> {
+    let said = json!({"personaId": "optimist", "message": message});
+    request(Method::POST, CHAT, Some(said.to_string().into_bytes()))
+}
+
+/// Says something and gives all that is told, to the end.
+async fn say(house: &House, message: &str) -> Vec<Value> {
+    told(&house.send(saying(message)).await)
+}
+
+/// The words of a persona's conversation, by who said them.
+async fn turns(house: &House) -> Vec<(String, String)> {
+    let history = house.get("/api/persona-agent/history?personaId=optimist").await.good();
+    let text = |turn: &Value| match turn["type"].as_str().unwrap() {
+        "tool_call" => turn["toolName"].as_str().unwrap().to_owned(),
+        "tool_result" => turn["output"].as_str().unwrap().to_owned(),
+        _ => turn["content"].as_str().unwrap().to_owned(),
+    };
+    let turns = history["turns"].as_array().unwrap().iter();
+    turns.map(|turn| (turn["type"].as_str().unwrap().to_owned(), text(turn))).collect()
+}
+
+fn turn(kind: &str, text: &str) -> (String, String) {
+    (kind.into(), text.into())
+}
+
+async fn run(house: &House, id: &str) -> Value {
+    house.get(&format!("/api/runs/{id}")).await.good()
+}
+
+fn watching(id: &str, after: u64) -> axum::http::Request<axum::body::Body> {
+    request(Method::GET, &format!("/api/runs/{id}/events?after={after}"), None)
+}
+
+/// Waits for a text event of a run and gives all words up to it.
+async fn some_words(events: &mut Events) -> String {
+    events.until("text_delta").await["content"].as_str().unwrap().to_owned()
+}
+
+async fn a_second_message_has_to_wait_and_a_stop_keeps_the_words(house: House) {
+    let house = house.playing(&json!({"answers": [[{"text": "Once "}, "stall"]]}));
+    let mut first = house.stream(saying("Tell me a story")).await;
+    assert_eq!(some_words(&mut first).await, "Once ");
+
+    let second = house.send(saying("Hurry")).await;
+    assert_eq!(second.error(), error(409, "busy", ""));
+    assert_eq!(second.json()["error"]["runId"], first.run());
+    assert_eq!(turns(&house).await.len(), 2, "the refused message is not kept");
+
+    // From another tab.
+    let path = format!("/api/runs/{}/stop", first.run());
+    let stopped = house.call(Method::POST, &path, json!({})).await.good();
+    assert_eq!((&stopped["status"], &stopped["canContinue"]), (&json!("stopped"), &json!(true)));
+    assert_eq!(first.until("text_complete").await["content"], "Once ");
+    assert_eq!(first.next().await.map(|(_, data)| data), Some(json!({"type": "done"})));
+    assert_eq!(
+        turns(&house).await,
+        [turn("user", "Tell me a story"), turn("assistant_text", "Once ")]
+    );
+    assert_eq!(house.call(Method::POST, &path, json!({})).await.good()["status"], "stopped");
+}
+
+async fn every_watcher_is_told_the_same_from_wherever_it_comes_in(house: House) {
+    let house = house.playing(&json!({"answers": [
+        [{"text": "Let me look. "}, {"call": {"name": "get_persona", "input": {}}}],
+        [{"repeat": {"times": 120, "text": "word ", "every_ms": 0}}, "stall"],
+    ]}));
+    let chat = house.stream(saying("Look")).await;
+    let id = chat.run();
+    let mut early = house.stream(watching(&id, 0)).await;
+    // Leaving does not stop anything.
+    drop(chat);
+    let mut seen = Vec::new();
+    let mut words = 0;
+    while words < 120 {
+        let (seq, event) = early.next().await.unwrap();
+        words += usize::from(event["type"] == "text" && event["delta"] == "word ");
+        seen.push((seq.unwrap(), event));
+    }
+    let mut late = house.stream(watching(&id, 0)).await;
+    let mut middle = house.stream(watching(&id, 50)).await;
+    for (seq, event) in &seen {
+        assert_eq!(late.next().await, Some((Some(*seq), event.clone())));
+        if *seq > 50 {
+            assert_eq!(middle.next().await, Some((Some(*seq), event.clone())));
+        }
+    }
+    house.call(Method::POST, &format!("/api/runs/{id}/stop"), json!({})).await.good();
+    let end = early.until("ended").await;
+    assert_eq!(late.until("ended").await, end);
+    assert_eq!(middle.until("ended").await, end);
+
+    // Afterwards it is all in the log, one number after another.
+    let all = house.send(watching(&id, 0)).await;
+    let again = told(&all);
+    assert_eq!(
+        again[..seen.len()],
+        seen.iter().map(|(_, event)| event.clone()).collect::<Vec<_>>()
+    );
+    let ids: Vec<u64> =
+        all.text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+    assert_eq!(ids, (1..=again.len() as u64).collect::<Vec<_>>());
+    let last = again.len() as u64;
+    assert_eq!(told(&house.send(watching(&id, last + 500)).await), [end], "beyond the end");
+    let mut reconnecting = watching(&id, 0);
+    reconnecting.headers_mut().insert("last-event-id", last.into());
+    assert_eq!(house.send(reconnecting).await.status, StatusCode::NO_CONTENT);
+    let mut odd = watching(&id, 0);
+    odd.headers_mut().insert("last-event-id", header::HeaderValue::from_static("x"));
+    assert_eq!(house.send(odd).await.error(), error(400, "malformed", ""));
+}
+
+async fn a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with(
+    house: House,
+) {
+    let gone = house.playing(&json!({"answers": [[{"text": "Half an ans"}, "stall"]]}));
+    let mut chat = gone.stream(saying("Say something long")).await;
+    some_words(&mut chat).await;
+    let id = chat.run();
+    // What was seen is in the log a moment later: a call makes the wait certain.
+    let mut kept = gone.stream(watching(&id, 0)).await;
+    kept.until("text").await;
+    while gone.read().await.run_events(&id.as_str().into(), 2, 9).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+
+    // The next process finds it.
+    let next = house.playing(&json!({"answers": [
+        [{"text": "A whole answer."}], [{"text": "er, continued."}],
+    ]}));
+    assert_eq!(next.state.agent.recover().await.unwrap(), 1);
+    let state = run(&next, &id).await;
+    assert_eq!(state["status"], "interrupted");
+    assert_eq!((&state["canRetry"], &state["canContinue"]), (&json!(true), &json!(true)));
+    let words = turns(&next).await;
+    assert_eq!(words[0], turn("user", "Say something long"));
+    assert!("Half an ans".starts_with(&words[1].1) && !words[1].1.is_empty(), "{words:?}");
+    let end = told(&next.send(watching(&id, 1000)).await);
+    assert_eq!(end[0]["status"], "interrupted");
+
+    let again = next.call(Method::POST, &format!("/api/runs/{id}/retry"), json!({})).await;
+    assert_eq!(again.status, 201);
+    let second = again.json()["id"].as_str().unwrap().to_owned();
+    told(&next.send(watching(&second, 0)).await);
+    assert_eq!(
+        turns(&next).await,
+        [turn("user", "Say something long"), turn("assistant_text", "A whole answer.")]
+    );
+    let old = next.call(Method::POST, &format!("/api/runs/{id}/retry"), json!({})).await;
+    assert_eq!(old.error(), error(409, "not_now", ""), "the conversation has gone on");
+    let whole = next.call(Method::POST, &format!("/api/runs/{second}/continue"), json!({})).await;
+    assert_eq!(whole.error(), error(409, "not_now", ""), "it did not break off");
+    assert_eq!(next.state.agent.recover().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_can_be_gone_on_with() {
+    let house = House::new().await.playing(&json!({"answers": [
+        [{"text": "One, two"}, {"stop": "max_tokens"}], [{"text": ", three."}],
+    ]}));
+    let mut chat = house.stream(saying("Count")).await;
+    let cut = chat.until("error").await;
+    assert!(cut["message"].as_str().unwrap().contains("cut off"), "{cut}");
+
+    let path = format!("/api/runs/{}/continue", chat.run());
+    let on = house.call(Method::POST, &path, json!({})).await.good();
+    told(&house.send(watching(on["id"].as_str().unwrap(), 0)).await);
+
+    let words = turns(&house).await;
+    assert_eq!(words.len(), 4);
+    assert_eq!((&words[1].1, &words[3].1), (&"One, two".into(), &", three.".into()));
+}
+
+async fn two_messages_in_the_same_moment_start_one_run(house: House) {
+    let house = house.playing(&json!({"answers": [["stall"], ["stall"]]}));
+    let (one, two) = tokio::join!(house.status(saying("One")), house.status(saying("Two")),);
+
+    let mut statuses = [one.as_u16(), two.as_u16()];
+    statuses.sort_unstable();
+    assert!(statuses == [200, 409] || statuses == [200, 503], "{statuses:?}");
+    assert_eq!(turns(&house).await.len(), 1);
+}
+
+async fn test_inputs_are_run_and_their_answers_kept_by_version(house: House) {
+    let answers = "/api/storage/personas/optimist/answers";
+    let runs = house.call(Method::POST, answers, json!({})).await;
+    assert_eq!(runs.status, 201);
+    for run in runs.json()["items"].as_array().unwrap() {
+        let events = told(&house.send(watching(run["id"].as_str().unwrap(), 0)).await);
+        assert_eq!(events.last().unwrap()["status"], "done");
+    }
+    let first = house.get(answers).await.good()["items"].clone();
+    assert_eq!(first.as_array().unwrap().len(), 5);
+    for answer in first.as_array().unwrap() {
+        assert_eq!((&answer["status"], &answer["personaRevision"]), (&json!("done"), &json!(1)));
+        assert_eq!((&answer["model"], &answer["inputRevision"]), (&json!("demo"), &json!(1)));
+        assert!(!answer["text"].as_str().unwrap().is_empty());
+        assert!(answer["spent"]["usage"]["output"].as_u64() > Some(0), "{answer}");
+    }
+
+    let edit = json!({"systemPrompt": "You are a grumpy skeptic."});
+    house.call(Method::PUT, "/api/storage/personas/optimist", edit).await.good();
+    let one = "/api/storage/personas/optimist/test-inputs/optimist-1/answers";
+    let run = house.call(Method::POST, one, json!({})).await.good();
+    told(&house.send(watching(run["id"].as_str().unwrap(), 0)).await);
+
+    let kept = house.get(one).await.good();
+    let revisions: Vec<&Value> =
+        kept["items"].as_array().unwrap().iter().map(|one| &one["personaRevision"]).collect();
+    assert_eq!(revisions, [&json!(2), &json!(1)]);
+    assert_ne!(kept["items"][0]["text"], kept["items"][1]["text"]);
+    let page = house.get(&format!("{one}?limit=1")).await.good();
+    let next = page["next"].as_str().unwrap();
+    let older = house.get(&format!("{one}?limit=1&after={next}")).await.good();
+    assert_eq!(older["items"][0], kept["items"][1]);
+
+    let elsewhere = "/api/storage/personas/skeptic/test-inputs/optimist-1/answers";
+    assert_eq!(house.get(elsewhere).await.error(), error(404, "not_found", ""));
+}
+
+/// What the agent says and does when the model plays this.
+async fn played(answers: Value) -> (Vec<Value>, Vec<(String, String)>) {
+    let house = House::new().await.playing(&json!({"loop": false, "answers": answers}));
+    let events = say(&house, "Go").await;
+    (events, turns(&house).await)
+}
+
+fn results(events: &[Value]) -> Vec<(&str, bool)> {
+    let results = events.iter().filter(|event| event["type"] == "tool_result");
+    results
+        .map(|event| (event["output"].as_str().unwrap(), event["isError"].as_bool().unwrap()))
+        .collect()
+}
+
+#[tokio::test]
+async fn several_steps_and_calls_side_by_side_end_with_words() {
+    let (events, turns) = played(json!([
+        [{"text": "Looking."}, {"call": {"name": "get_persona", "input": {}}},
+            {"call": {"name": "list_test_inputs", "input": {}}}],
+        [{"call": {"name": "update_persona_name", "input": {"name": "A"}}},
+            {"call": {"name": "update_persona_name", "input": {"name": "B"}}}],
+        [{"text": "Done."}],
+    ]))
+    .await;
+
+    assert_eq!(results(&events).len(), 4);
+    assert!(results(&events).iter().all(|(_, is_error)| !is_error), "{events:?}");
+    let kinds: Vec<&str> = turns.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "user",
+            "assistant_text",
+            "tool_call",
+            "tool_call",
+            "tool_result",
+            "tool_result",
+            "tool_call",
+            "tool_call",
+            "tool_result",
+            "tool_result",
+            "assistant_text"
+        ]
+    );
+    // What writes is run in its order.
+    assert!(turns[8].1.contains("“A”") && turns[9].1.contains("“B”"), "{turns:?}");
+}
+
+#[tokio::test]
+async fn what_a_model_gets_wrong_is_told_to_it() {
+    let (events, _) = played(json!([
+        [{"call": {"name": "make_coffee", "input": {}}},
+            {"call": {"name": "update_persona_name", "input": {"nome": 1}}},
+            {"call": {"name": "update_persona_name", "input": {"name": ""}}},
+            {"call": {"name": "patch_system_prompt", "input": {"edits": [{"find": "zzz", "replace": ""}]}}},
+            {"broken_call": {"name": "get_persona", "raw": "{\"a\":"}}],
+        [{"text": "I see."}],
+    ]))
+    .await;
+
+    let told = results(&events);
+    assert!(told.iter().all(|(_, is_error)| *is_error), "{told:?}");
+    let all: String = told.iter().map(|(output, _)| *output).collect::<Vec<_>>().join("\n");
+    for part in [
+        "no tool “make_coffee”",
+        "missing field `name`",
+        "must not be empty",
+        "does not occur",
+        "not a JSON object",
+    ] {
+        assert!(all.contains(part), "{part} is not in {all}");
+    }
+    assert_eq!(events.last(), Some(&json!({"type": "done"})));
+}
+
+#[tokio::test]
+async fn a_model_that_turns_in_circles_is_ended_politely() {
+    let house = House::new().await.playing(&json!({"loop": true, "answers": [
+        [{"call": {"name": "get_persona", "input": {}}}],
+    ]}));
+
+    let events = say(&house, "Go").await;
+
+    let last = events.last().unwrap();
+    assert_eq!(last["type"], "error");
+    assert!(last["message"].as_str().unwrap().contains("over and over"), "{last}");
+}
+
+#[tokio::test]
+async fn a_call_in_a_cut_off_answer_is_not_run() {
+    let house = House::new().await.playing(&json!({"answers": [[
+        {"text": "I will rename it."},
+        {"call": {"name": "update_persona_name", "input": {"name": "Cut"}}},
+        {"broken_call": {"name": "update_system_prompt", "raw": "{\"systemPrompt\": \"Half"}},
+        {"stop": "max_tokens"},
+    ]]}));
+
+    let events = say(&house, "Go").await;
+
+    assert_eq!(house.get("/api/storage/personas/optimist").await.good()["name"], "Optimist");
+    assert!(
+        results(&events)
+            .iter()
+            .all(|(output, is_error)| *is_error && output.starts_with("Not run."))
+    );
+    assert_eq!(events.last().unwrap()["type"], "error");
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_full_context_end_with_a_sentence() {
+    let (refused, turns) = played(json!([[{"text": "I will not."}, {"stop": "refusal"}]])).await;
+    assert_eq!(turns[1], turn("assistant_text", "I will not."));
+    assert!(refused.last().unwrap()["message"].as_str().unwrap().contains("refused"));
+
+    let (full, _) = played(json!([[{"stop": "context_exceeded"}]])).await;
+    assert!(full.last().unwrap()["message"].as_str().unwrap().contains("longer than this model"));
+
+    let overloaded =
+        json!([[{"text": "Half"}, {"error": {"fault": "overloaded", "message": "busy"}}]]);
+    let (failed, turns) = played(overloaded).await;
+    assert!(failed.last().unwrap()["message"].as_str().unwrap().contains("overloaded"));
+    assert_eq!(turns[1], turn("assistant_text", "Half"));
+}
+
+#[tokio::test]
+async fn the_agent_can_run_the_test_inputs_and_is_stopped_with_them() {
+    let house = House::new().await;
+    let said = saying("Run the test inputs");
+    let events = told(&house.send(said).await);
+    let output = results(&events)[0].0.to_owned();
+    let answers: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(answers["answers"].as_array().unwrap().len(), 5);
+    assert_eq!(
+        house.get("/api/storage/personas/optimist/answers").await.good()["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+
+    let stalling = house.playing(&json!({"loop": true, "answers": [
+        [{"call": {"name": "run_test_inputs", "input": {"ids": ["optimist-1", "optimist-2"], "atOnce": 2}}}],
+        ["stall"],
+    ]}));
+    let mut chat = stalling.stream(saying("Again")).await;
+    chat.until("tool_call").await;
+    let path = format!("/api/runs/{}/stop", chat.run());
+    assert_eq!(stalling.call(Method::POST, &path, json!({})).await.good()["status"], "stopped");
+}
+
+#[tokio::test]
+async fn the_settings_of_services_and_models_are_checked_and_take_effect() {
+    let house = House::new().await;
+    let models = house.get("/api/models").await.good();
+    assert_eq!(models["defaultModel"], "demo");
+    let service = |word: &str, url: &str, key: &str| json!({"service": word, "label": "Mine", "dialect": "openai-chat", "baseUrl": url, "keyRef": key});
+    let put = async |body: Value| house.call(Method::PUT, "/api/services", body).await;
+    assert_eq!(put(service("mine", "ftp://x", "")).await.error(), error(422, "invalid", "baseUrl"));
+    assert_eq!(
+        put(service("mine", "http://u:p@x", "")).await.error(),
+        error(422, "invalid", "baseUrl")
+    );
+    assert_eq!(
+        put(service("mine", "http://x/v1", "sk-123")).await.error(),
+        error(422, "invalid", "keyRef")
+    );
+    assert_eq!(
+        put(service("a b", "http://x/v1", "")).await.error(),
+        error(422, "invalid", "service")
+    );
+    assert_eq!(
+        put(service("anthropic", "http://x", "")).await.error(),
+        error(422, "invalid", "dialect")
+    );
+    put(service("mine", "http://127.0.0.1:1/v1", "")).await.good();
+
+    let model = json!({
+        "id": "mine/small", "service": "mine", "name": "small", "label": "Small", "context": 1000,
+        "maxOutput": 100, "price": {"input": 1.0, "output": 2.0}, "tools": true, "vision": false,
+        "reasoning": false,
+    });
+    house.call(Method::PUT, "/api/models", model.clone()).await.good();
+    assert_eq!(house.get("/api/models").await.good()["items"][0], model);
+    let mut wrong = model.clone();
+    wrong["maxOutput"] = json!(5000);
+    assert_eq!(
+        house.call(Method::PUT, "/api/models", wrong).await.error(),
+        error(422, "invalid", "maxOutput")
+    );
+    let default = json!({"model": "mine/small"});
+    assert!(house.call(Method::PUT, "/api/models/default", default).await.status.is_success());
+    assert_eq!(house.get("/api/models").await.good()["defaultModel"], "mine/small");
+    let unknown = json!({"model": "no such"});
+    assert_eq!(
+        house.call(Method::PUT, "/api/models/default", unknown).await.error(),
+        error(422, "invalid", "model")
+    );
+
+    let gone = house.send(request(Method::DELETE, "/api/models?id=mine/small", None)).await;
+    assert!(gone.status.is_success());
+    let gone = house.send(request(Method::DELETE, "/api/models?id=mine/small", None)).await;
+    assert_eq!(gone.error(), error(404, "not_found", ""));
+    assert!(
+        house
+            .send(request(Method::DELETE, "/api/services?service=mine", None))
+            .await
+            .status
+            .is_success()
+    );
+    assert_eq!(house.get("/api/models").await.good()["defaultModel"], "demo");
+}
