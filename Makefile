@@ -12,10 +12,10 @@ BINARY := target/release/greenroom
 
 export GREENROOM_SITE := $(CURDIR)/$(BROWSER)
 
-.PHONY: help run build test bench fmt check-tools wasm
+.PHONY: help run build test test-live bench fmt check-tools wasm
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 run: build ## build what is missing and serve http://127.0.0.1:3000
 	@exec ./$(BINARY) serve
@@ -27,6 +27,9 @@ build: wasm ## the optimised binary, with the site inside: target/release/greenr
 
 test: ## everything: formatting, lints, tests, optimised build, browser
 	@scripts/test
+
+test-live: ## the agent's stories against a real service, when its key is set
+	@scripts/test-live
 
 bench: build ## measure, as ratios in one run
 	@scripts/bench

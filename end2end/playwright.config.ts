@@ -50,6 +50,14 @@ export default defineConfig({
     url: `http://127.0.0.1:${port}/readyz`,
     reuseExistingServer: false,
     stdout: "ignore",
-    env: { DATABASE_URL: "", RUST_LOG: "warn" },
+    // No key of this machine: the tests talk to the demo model.
+    env: {
+      DATABASE_URL: "",
+      RUST_LOG: "warn",
+      ANTHROPIC_API_KEY: "",
+      OPENAI_API_KEY: "",
+      GEMINI_API_KEY: "",
+      GOOGLE_API_KEY: "",
+    },
   },
 });

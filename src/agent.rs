@@ -35,9 +35,9 @@ pub use turn::Guards;
 
 use crate::{
     changes::Scope,
-    domain::{error::ApiError, id::RunId},
+    domain::{error::ApiError, id::RunId, timestamp::Timestamp},
     providers::{Catalog, Providers},
-    store::{Link, Store},
+    store::{Link, Store, now},
 };
 
 /// The name under which a Space's default model is kept.
@@ -72,6 +72,8 @@ struct Shared {
     limits: Limits,
     /// What other processes on the same database call this one.
     node: String,
+    /// When it started.
+    started: Timestamp,
     persona_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
@@ -93,6 +95,7 @@ impl Agent {
             providers,
             limits,
             node,
+            started: now(),
             persona_tools: tools::persona_tools(),
             log,
             lives: Mutex::default(),

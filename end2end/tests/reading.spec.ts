@@ -130,3 +130,41 @@ test("the bin asks before it forgets for good", async ({ page, request, javaScri
   await expect(row).toHaveCount(0);
   expect((await request.post(`/api/storage/bin/persona/${id}/restore`)).status()).toBe(404);
 });
+
+test("a test input is run, and its answer is kept with what it took", async ({ page, request, javaScriptEnabled }) => {
+  const { id } = await persona(request, { systemPrompt: "You are a kind coach." });
+  await request.post(`/api/storage/personas/${id}/test-inputs`, { data: { content: "Where do I start?" } });
+  await open(page, `/personas/${id}`, javaScriptEnabled);
+  await expect(page.getByText("No answer yet")).toBeVisible();
+  await page.getByRole("button", { name: "Run Test input 1" }).click();
+  const answer = page.getByLabel("Answer", { exact: true });
+  await expect(async () => {
+    if (!javaScriptEnabled) await page.reload();
+    await expect(answer).toContainText("Demo, scripted", { timeout: 1000 });
+    await expect(answer).toContainText(/v1 · demo · \d+ in · \d+ out · .* · free/, { timeout: 1000 });
+  }).toPass();
+  await open(page, `/personas/${id}`, javaScriptEnabled);
+  await expect(answer).toContainText("Demo, scripted");
+});
+
+test("a service is added with the place of its key, never with the key", async ({ page, javaScriptEnabled }) => {
+  const word = `mine-${Date.now()}-${process.pid}`;
+  await open(page, "/settings", javaScriptEnabled);
+  const fill = async (key: string) => {
+    await page.getByText("Add a service").click();
+    const form = page.locator("form", { has: page.getByRole("button", { name: "Add service" }) });
+    await form.getByLabel("Its word in model strings").fill(word);
+    await form.getByLabel("Label").fill(`Server ${word}`);
+    await form.getByLabel("Address").fill("http://127.0.0.1:9/v1");
+    await form.getByLabel("Key").fill(key);
+    await form.getByRole("button", { name: "Add service" }).click();
+  };
+  await fill("sk-not-a-place");
+  await expect(page.getByRole("alert")).toContainText("env:NAME");
+  await fill("env:NOT_SET_ANYWHERE");
+  const row = page.locator(".services li", { hasText: `Server ${word}` });
+  await expect(row).toContainText("no key");
+  await row.getByText(`Server ${word}`).click();
+  await row.getByRole("button", { name: "Remove" }).click();
+  await expect(row).toHaveCount(0);
+});

@@ -11,12 +11,52 @@ use std::{
 use tokio::sync::Notify;
 
 use super::live::{Live, Urgency};
-use crate::store::Store;
+use crate::store::{EventRow, Store, StoreError};
 
 /// How long words wait.
 const ROUND: Duration = Duration::from_millis(40);
 /// How long to wait before writing again what could not be written.
 const RETRY: Duration = Duration::from_millis(250);
+
+/// What one run had for the log.
+struct Taken {
+    live: Arc<Live>,
+    rows: Vec<EventRow>,
+    seq: u64,
+}
+
+impl Taken {
+    fn from(live: Arc<Live>) -> Option<Self> {
+        let rows = live.take_pending();
+        let seq = rows.last()?.seq;
+        Some(Self { live, rows, seq })
+    }
+
+    /// Nobody need wait for it any longer.
+    fn done(&self) {
+        self.live.mark_written(self.seq);
+    }
+}
+
+/// Writes rows, waiting for a database that is away. What it refuses is an error.
+async fn write_all(store: &Store, rows: &[EventRow]) -> Result<(), StoreError> {
+    let mut told = false;
+    loop {
+        match store.append_all(rows).await {
+            Ok(()) => return Ok(()),
+            Err(
+                error @ (StoreError::Unavailable(_) | StoreError::NotReady | StoreError::Contended),
+            ) => {
+                if !told {
+                    tracing::error!(%error, "the log of runs cannot be written; trying again");
+                    told = true;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
 
 /// Where runs leave word that they have something for the log.
 #[derive(Debug, Default)]
@@ -53,25 +93,20 @@ impl Log {
             }
             let waiting =
                 std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-            let mut rows = Vec::new();
-            let mut written = Vec::new();
-            for live in waiting {
-                let pending = live.take_pending();
-                if let Some(last) = pending.last() {
-                    written.push((last.seq, live));
+            let taken: Vec<Taken> = waiting.into_iter().filter_map(Taken::from).collect();
+            let rows: Vec<EventRow> = taken.iter().flat_map(|taken| taken.rows.clone()).collect();
+            match write_all(&store, &rows).await {
+                Ok(()) => taken.iter().for_each(Taken::done),
+                // One run whose persona was purged must not hold up the others.
+                Err(_) => {
+                    for taken in &taken {
+                        if let Err(error) = write_all(&store, &taken.rows).await {
+                            tracing::warn!(%error, run = %taken.live.run, "a run cannot be kept");
+                            taken.live.stopped.cancel();
+                        }
+                        taken.done();
+                    }
                 }
-                rows.extend(pending);
-            }
-            let mut told = false;
-            while let Err(error) = store.append_all(&rows).await {
-                if !told {
-                    tracing::error!(%error, "the log of runs cannot be written; trying again");
-                    told = true;
-                }
-                tokio::time::sleep(RETRY).await;
-            }
-            for (seq, live) in written {
-                live.mark_written(seq);
             }
         }
     }

@@ -217,13 +217,14 @@ impl Agent {
     /// process starts, before it starts a run of its own.
     pub async fn recover(&self) -> Result<usize, ApiError> {
         // A database that is a file is this process's alone.
-        let silent = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { i64::MAX };
+        let started = self.shared.started;
+        let silent = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { started.0 };
         self.recover_left(&self.shared.node, Timestamp(silent)).await
     }
 
     async fn recover_left(&self, node: &str, before: Timestamp) -> Result<usize, ApiError> {
         let mut recovered = 0;
-        for left in self.shared.store.left_runs(node, before).await? {
+        for left in self.shared.store.left_runs(node, self.shared.started, before).await? {
             recovered += usize::from(self.interrupt(left).await?);
         }
         if recovered > 0 {

@@ -103,6 +103,7 @@ fn size(part: &Part) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -196,5 +197,57 @@ mod tests {
             shown(&fit(&branch, 9000, 0)),
             ["u:Go", "call x", "call y", "result y", "result x", "u:On"]
         );
+    }
+
+    /// A branch as people and models make it: calls and results, some of them lost in between.
+    fn branches() -> impl Strategy<Value = Vec<Message>> {
+        let words = "[a-z]{0,40}( [a-z]{1,12}){0,30}";
+        let user = "[a-z]{1,40}( [a-z]{1,12}){0,30}".prop_map(|words| said(Role::User, &words));
+        let piece = prop_oneof![
+            words.prop_map(|words| part("t", PartBody::Text(words))),
+            words.prop_map(|words| part("t", PartBody::Reasoning(words))),
+            (0..6).prop_map(|id| call(&format!("c{id}"))),
+            (0..6).prop_map(|id| result(&format!("c{id}"))),
+        ];
+        let assistant = proptest::collection::vec(piece, 0..8)
+            .prop_map(|parts| message(Role::Assistant, parts));
+        let pair = (user.clone(), assistant).prop_map(|(user, assistant)| [user, assistant]);
+        (proptest::collection::vec(pair, 0..8), user).prop_map(|(pairs, last)| {
+            let mut branch: Vec<Message> = pairs.into_iter().flatten().collect();
+            branch.push(last);
+            branch
+        })
+    }
+
+    proptest! {
+        /// Wherever a window is cut, it begins with a person, ends with what was last said, and has
+        /// every call with its result, once.
+        #[test]
+        fn a_cut_never_parts_a_call_from_its_result(branch in branches(), room in 0_u64..2000) {
+            let window = fit(&branch, room, 0);
+
+            let mut open: Vec<&str> = Vec::new();
+            for turn in &window {
+                match &turn.part.body {
+                    PartBody::ToolCall(call) => open.push(call.call.as_str()),
+                    PartBody::ToolResult(result) => {
+                        let at = open.iter().position(|call| *call == result.call.as_str());
+                        prop_assert!(at.is_some(), "a result without its call: {:?}", shown(&window));
+                        open.remove(at.unwrap_or_default());
+                    }
+                    PartBody::Text(_) if turn.role == Role::User => {
+                        prop_assert!(open.is_empty(), "left open: {:?}", shown(&window));
+                    }
+                    PartBody::Text(_) | PartBody::Reasoning(_) => {}
+                }
+            }
+            prop_assert!(open.is_empty(), "left open: {:?}", shown(&window));
+            let all = paired(turns(&branch));
+            prop_assert!(all.ends_with(&window));
+            if let Some(first) = window.first() {
+                let person = first.role == Role::User && !is_result(first);
+                prop_assert!(person, "{:?}", shown(&window));
+            }
+        }
     }
 }

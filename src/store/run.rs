@@ -306,11 +306,12 @@ impl Store {
         Ok(asked.into_iter().map(RunId::new).collect())
     }
 
-    /// Runs of any Space that have not ended, though their process has: they are this node's, which just
-    /// started, or nothing was heard of them since `before`.
+    /// Runs of any Space that have not ended, though their process has: they are this node's
+    /// from before it started, or nothing was heard of them since `before`.
     pub async fn left_runs(
         &self,
         node: &str,
+        started: Timestamp,
         before: Timestamp,
     ) -> Result<Vec<OwnedRun>, StoreError> {
         #[derive(FromRow)]
@@ -321,11 +322,13 @@ impl Store {
         }
         let sql = format!(
             "select space_id, {COLUMNS} from run
-                where status in ('queued', 'running') and (node = $1 or alive_at < $2) limit 1000"
+                where status in ('queued', 'running')
+                    and ((node = $1 and created_at < $2) or alive_at < $3)
+                limit 1000"
         );
         let mut link = self.read(&SpaceId::default()).await?;
         let rows: Vec<Row> = on!(link, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(node).bind(before.0).fetch_all(wire).await?);
+            .bind(node).bind(started.0).bind(before.0).fetch_all(wire).await?);
         let owned = |row: Row| {
             Ok(OwnedRun { space: SpaceId::new(row.space_id), run: Run::try_from(row.run)? })
         };

@@ -11,6 +11,7 @@ on_both!(
     a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with,
     test_inputs_are_run_and_their_answers_kept_by_version,
     two_messages_in_the_same_moment_start_one_run,
+    a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others,
 );
 
 const CHAT: &str = "/api/persona-agent/chat";
@@ -445,4 +446,24 @@ async fn the_settings_of_services_and_models_are_checked_and_take_effect() {
             .is_success()
     );
     assert_eq!(house.get("/api/models").await.good()["defaultModel"], "demo");
+}
+
+async fn a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others(house: House) {
+    let house = house.playing(&json!({"answers": [
+        [{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 1}}], [{"text": "Fine."}],
+    ]}));
+    let mut chat = house.stream(saying("Speak")).await;
+    some_words(&mut chat).await;
+    let persona = "/api/storage/personas/optimist";
+    house.send(request(Method::DELETE, persona, None)).await.good();
+    let purge = "/api/storage/bin/persona/optimist";
+    house.send(request(Method::DELETE, purge, None)).await.good();
+
+    let said = json!({"personaId": "skeptic", "message": "How are you?"});
+    let events = told(&house.call(Method::POST, CHAT, said).await);
+
+    assert_eq!(events.last(), Some(&json!({"type": "done"})));
+    // The run itself comes to its end, and nothing of it is left.
+    while chat.next().await.is_some() {}
+    assert_eq!(house.get(&format!("/api/runs/{}", chat.run())).await.status, 404);
 }

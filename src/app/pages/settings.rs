@@ -21,6 +21,7 @@ pub fn SettingsPage() -> impl IntoView {
     view! {
         <PageTitle text="Settings"/>
         <header class="page-head"><h1>"Settings"</h1></header>
+        <div class="stack settings">
         <section class="card stack">
             <h2>"Colours"</h2>
             <p class="faint">"Auto follows your system. The choice is kept in this browser."</p>
@@ -34,6 +35,7 @@ pub fn SettingsPage() -> impl IntoView {
                 }
             })}
         </Transition>
+        </div>
     }
 }
 

@@ -31,14 +31,8 @@ const GRAVE: &[&str] = &[
     "depressed",
     "miscarriage",
 ];
-/// Words that nobody speaks of.
-const EMPTY: &str = "about after again also because been before being between both cannot come could does \
-    doing each else even ever every from give going have having hello here into just \
-    keep know like make many maybe mean more most much must need never only other ours \
-    over please quite rather really right said says shall should since some something \
-    still such take tell than thank thanks that their them then there these they thing \
-    things think this those through very want well were what when where which while whom \
-    will with without would your yours yourself";
+/// How many words of a sentence are repeated.
+const QUOTED_WORDS: usize = 9;
 
 /// What the persona says.
 pub fn answer(ask: &Ask<'_>, story: &Story<'_>) -> Answer {
@@ -77,7 +71,7 @@ fn speak(prompt: &str, story: &Story<'_>) -> String {
     let subject = subject(story.text);
     if mentions(story.text, GRAVE) {
         return format!(
-            "You speak of {subject}, and I do not want to be quick with words about that. Someone who \
+            "You say {subject}, and I do not want to be quick with words about that. Someone who \
              knows you, or a doctor, can do more here than I can. I am listening, if you want to say \
              more."
         );
@@ -90,28 +84,16 @@ fn mentions(text: &str, words: &[&str]) -> bool {
     lower.split(|letter: char| !letter.is_alphanumeric()).any(|word| words.contains(&word))
 }
 
-/// The two words that say the most, in the order in which they were said.
+/// What was said, in the person's own words: the first sentence, or its beginning.
 fn subject(text: &str) -> String {
-    let mut words: Vec<(usize, String)> = Vec::new();
-    let tokens = text.split(|letter: char| !letter.is_alphanumeric() && !"'’-".contains(letter));
-    for (place, word) in tokens.take(200).enumerate() {
-        let word = word.trim_matches(['\'', '’', '-']);
-        let lower = word.to_lowercase();
-        let count = lower.chars().count();
-        let says_much = (4..=24).contains(&count)
-            && !word.contains(['\'', '’'])
-            && !EMPTY.split(' ').any(|empty| empty == lower)
-            && word.chars().any(char::is_alphabetic);
-        if says_much && !words.iter().any(|(_, other)| other.to_lowercase() == lower) {
-            // A name keeps its capital; the first word of a sentence may look like one.
-            words.push((place, if place == 0 { lower } else { word.to_owned() }));
-        }
+    let sentence = text.split(['.', '!', '?', '\n', ':', ';']).map(str::trim);
+    let sentence = sentence.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default();
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    match words.len() {
+        0 => "that".into(),
+        count if count <= QUOTED_WORDS => format!("“{}”", words.join(" ")),
+        _ => format!("“{} …”", words[..QUOTED_WORDS].join(" ")),
     }
-    words.sort_by_key(|(place, word)| (std::cmp::Reverse(word.chars().count()), *place));
-    words.truncate(2);
-    words.sort();
-    let words: Vec<String> = words.into_iter().map(|(_, word)| word).collect();
-    if words.is_empty() { "that".into() } else { words.join(" and ") }
 }
 
 fn capitalised(text: &str) -> String {
@@ -135,13 +117,13 @@ mod tests {
 
         assert_eq!(
             chat(SKEPTIC, question),
-            "People and breakfast, you say. I would like to see what that rests on. What would we \
+            "“People who eat breakfast weigh less”, you say. I would like to see what that rests on. What would we \
              expect to see if it were not so? Where does the claim come from?\n\n(Demo, scripted: \
              add a key in Settings for a real model.)"
         );
         assert_eq!(
             chat(OPTIMIST, question),
-            "There is more room in people and breakfast than it seems at first. Small steps count, \
+            "There is more room in “People who eat breakfast weigh less” than it seems at first. Small steps count, \
              even those that nobody sees. What would make tomorrow a little easier?\n\n(Demo, \
              scripted: add a key in Settings for a real model.)"
         );
@@ -184,6 +166,6 @@ mod tests {
     fn grave_matters_are_not_cheered_up() {
         let answer = chat(OPTIMIST, "My father died on Sunday.");
 
-        assert!(answer.starts_with("You speak of father and Sunday, and I do not"), "{answer}");
+        assert!(answer.starts_with("You say “My father died on Sunday”, and I do not"), "{answer}");
     }
 }
