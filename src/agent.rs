@@ -23,21 +23,25 @@ mod window;
 use std::{
     collections::HashMap,
     fmt::Debug,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
 pub use editor::History;
 use live::Live;
 use log::Log;
+use tokio::sync::Semaphore;
 use tool::Registry;
 pub use turn::Guards;
 
 use crate::{
     changes::Scope,
-    domain::{error::ApiError, id::RunId, timestamp::Timestamp},
+    domain::{
+        error::ApiError,
+        id::{PersonaId, RunId, SpaceId},
+    },
     providers::{Catalog, Providers},
-    store::{Link, Store, now},
+    store::{Link, Store},
 };
 
 /// The name under which a Space's default model is kept.
@@ -72,11 +76,11 @@ struct Shared {
     limits: Limits,
     /// What other processes on the same database call this one.
     node: String,
-    /// When it started.
-    started: Timestamp,
     persona_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// Where the test runs of a persona stand in line.
+    lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
 }
 
 impl Debug for Agent {
@@ -95,10 +99,10 @@ impl Agent {
             providers,
             limits,
             node,
-            started: now(),
             persona_tools: tools::persona_tools(),
             log,
             lives: Mutex::default(),
+            lines: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -124,7 +128,12 @@ impl Agent {
         Ok(self.shared.store.write(&scope.space).await?)
     }
 
+    /// The runs that go on here.
+    fn lives(&self) -> MutexGuard<'_, HashMap<RunId, Arc<Live>>> {
+        self.shared.lives.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn live(&self, run: &RunId) -> Option<Arc<Live>> {
-        self.shared.lives.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned()
+        self.lives().get(run).cloned()
     }
 }

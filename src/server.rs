@@ -6,7 +6,7 @@ mod guard;
 use std::{future::IntoFuture, net::SocketAddr, sync::Arc, time::Duration};
 
 pub use assets::names as site_files;
-use axum::{Router, middleware};
+use axum::{Router, middleware, serve::ListenerExt};
 pub use guard::Hosts;
 use leptos_axum::{LeptosRoutes, generate_route_list};
 use tokio::net::TcpListener;
@@ -115,7 +115,14 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let router = router(state, Hosts::new(addr, &config.allow_hosts));
     announce(addr);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = axum::serve(listener, router)
+    // Words are small and must not wait for more of them.
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "a connection will send late");
+        }
+    });
+    // As it is, the router would be built anew for every connection.
+    let server = axum::serve(listener, router.into_make_service())
         .with_graceful_shutdown(async move {
             shutdown_signal().await;
             tracing::info!("stopping");

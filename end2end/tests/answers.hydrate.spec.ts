@@ -28,13 +28,23 @@ test("all test inputs run, their words stream, and another tab sees the same", a
   expect(await other.locator(".test > .output").allInnerTexts()).toEqual(await answers.allInnerTexts());
 });
 
-test("a run that is stopped keeps its words, and a reload in the middle loses nothing", async ({ page, request }) => {
+test("a reload in the middle of an answer loses nothing of it", async ({ page, request }) => {
   const { id } = await withInputs(request, [long]);
   await open(page, `/personas/${id}`);
   await page.getByRole("button", { name: "Run Test input 1" }).click();
   const answer = page.locator(".test > .output");
   await expect(answer.locator(".streaming")).not.toBeEmpty();
+  const early = await answer.locator(".streaming").innerText();
   await open(page, `/personas/${id}`);
+  await expect(answer.locator(".facts")).toBeVisible();
+  expect(await answer.innerText()).toContain(early.trim());
+});
+
+test("a run that is stopped keeps its words", async ({ page, request }) => {
+  const { id } = await withInputs(request, [long]);
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Run Test input 1" }).click();
+  const answer = page.locator(".test > .output");
   await expect(answer.locator(".streaming")).not.toBeEmpty();
   await page.getByRole("button", { name: "Stop Test input 1" }).click();
   await expect(answer).toContainText("Stopped. What was said is kept.");

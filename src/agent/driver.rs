@@ -1,11 +1,6 @@
 //! Does the waiting for the loop: asks the model, runs the tools, keeps what they say.
 
-use std::{
-    collections::VecDeque,
-    panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
@@ -16,9 +11,9 @@ use tokio::{
 use super::{
     Agent,
     desk::ToolDesk,
-    live::{Live, Urgency},
+    live::{Added, Live},
     runs::{close, opening},
-    tool::{Effect, Registry},
+    tool::{Effect, MAX_RESULT_BYTES, Registry},
     turn::{Finish, Input, Step, Turn},
     window,
 };
@@ -27,26 +22,30 @@ use crate::{
     domain::{
         error::ApiError,
         event::RunEvent,
-        message::{Message, Role, ToolCall, ToolResult},
+        message::{Message, PartBody, ToolCall, ToolResult},
         persona::Persona,
         run::{Run, RunStatus, Spent},
         tokens::estimate,
     },
-    providers::{Ask, Fault, ModelEvent, ProviderError, Route, Thoughts, ToolSpec},
+    providers::{Ask, Fault, ModelEvent, ProviderError, Route, Thoughts},
     store::now,
 };
 
 /// How long to wait before keeping again what could not be kept.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// How many pieces of an answer are taken together when they are there.
+const AT_ONCE: usize = 64;
+
 /// Who speaks in a run, and with what.
+#[derive(Clone)]
 pub struct Brief {
     /// The persona that speaks or is worked on, as it was when the run was asked for.
-    pub persona: Persona,
+    pub persona: Arc<Persona>,
     /// The model.
     pub route: Route,
     /// What it is told before all else.
-    pub system: String,
+    pub system: Arc<str>,
     /// What it may use.
     pub tools: Registry,
 }
@@ -60,7 +59,6 @@ struct Drive {
     brief: Brief,
     turn: Turn,
     branch: Vec<Message>,
-    specs: Vec<ToolSpec>,
     desk: Arc<ToolDesk>,
     began: Instant,
     deadline: Instant,
@@ -97,7 +95,6 @@ impl Agent {
             agent: self.clone(),
             live: live.clone(),
             scope,
-            specs: brief.tools.specs(),
             run,
             brief,
             turn,
@@ -113,10 +110,19 @@ impl Agent {
                 failed(ApiError::Internal { incident })
             }
         };
-        drive.finish(finish).await;
-        let lives = &self.shared.lives;
-        lives.lock().unwrap_or_else(PoisonError::into_inner).remove(&live.run);
+        drive.finish(finish).boxed().await;
+        self.lives().remove(&live.run);
+        // What was started for this run ends with it.
+        live.stopped.cancel();
         live.over.cancel();
+    }
+}
+
+/// The event that a step tells.
+fn told_by(step: Step) -> Option<RunEvent> {
+    match step {
+        Step::Tell(event) => Some(event),
+        Step::RunTools(_) | Step::AskModel | Step::Finish(_) => None,
     }
 }
 
@@ -130,10 +136,14 @@ impl Drive {
             None => None,
             Some(line) => tokio::select! {
                 permit = line.acquire_owned() => {
-                    if let Err(error) = self.begin().await {
-                        return failed(error);
+                    match self.begin().await {
+                        Ok(true) => permit.ok(),
+                        // It was ended elsewhere while it stood in line.
+                        Ok(false) => {
+                            return Finish { status: RunStatus::Stopped, stop: None, error: None };
+                        }
+                        Err(error) => return failed(error),
                     }
-                    permit.ok()
                 }
                 () = self.live.stopped.cancelled() => {
                     return Finish { status: RunStatus::Stopped, stop: None, error: None };
@@ -157,7 +167,8 @@ impl Drive {
                     self.tell(events).await;
                 }
                 Step::AskModel => steps.extend(self.ask_model().await),
-                Step::RunTools(calls) => steps.extend(self.run_tools(calls).await),
+                // Rare beside the waiting for words, so its room is taken only then.
+                Step::RunTools(calls) => steps.extend(self.run_tools(calls).boxed().await),
                 Step::Finish(finish) => return finish,
             }
         }
@@ -165,15 +176,17 @@ impl Drive {
     }
 
     /// A run that waited in line begins.
-    async fn begin(&mut self) -> Result<(), ApiError> {
+    async fn begin(&mut self) -> Result<bool, ApiError> {
         self.began = Instant::now();
         self.deadline = self.began + self.agent.shared.limits.time;
         let mut link = self.agent.write(&self.scope).await?;
-        link.mark_running(&self.run.id, now()).await?;
+        if !link.mark_running(&self.run.id, now()).await? {
+            return Ok(false);
+        }
         link.commit().await?;
         let opening = opening(&self.run, now()).into_iter().map(|one| one.event).collect();
         self.tell(opening).await;
-        Ok(())
+        Ok(true)
     }
 
     async fn read_branch(&self) -> Result<Vec<Message>, ApiError> {
@@ -182,21 +195,17 @@ impl Drive {
 
     /// Keeps events and lets watchers see them.
     async fn tell(&mut self, events: Vec<RunEvent>) {
-        let mut wait_for = None;
-        for event in events {
-            let words = matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. });
-            if words && self.first_token.is_none() {
-                self.first_token = Some(self.began.elapsed());
-            }
-            let (seq, urgency) = self.live.add(now(), event);
-            wait_for = if words { None } else { Some(seq) };
-            // The last one calls for all.
-            if words || urgency != Urgency::Now {
-                self.agent.shared.log.call(&self.live, urgency);
-            }
+        if events.is_empty() {
+            return;
         }
-        if let Some(seq) = wait_for {
-            self.agent.shared.log.call(&self.live, Urgency::Now);
+        let words =
+            |event: &RunEvent| matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. });
+        if self.first_token.is_none() && events.iter().any(words) {
+            self.first_token = Some(self.began.elapsed());
+        }
+        let Added { seq, urgency, hold } = self.live.add(now(), events);
+        self.agent.shared.log.call(&self.live, urgency);
+        if hold {
             self.live.wait_written(seq).await;
             self.live.publish(seq);
         }
@@ -208,17 +217,13 @@ impl Drive {
         let parts = self.live.parts();
         let mut branch = self.branch.clone();
         if !parts.is_empty() {
-            branch.push(Message {
-                id: self.run.reply_id.clone(),
-                parent_id: Some(self.run.message_id.clone()),
-                role: Role::Assistant,
-                parts,
-                run_id: Some(self.run.id.clone()),
-                model: self.run.model.clone(),
-                stop: None,
-                spent: Spent::default(),
-                created_at: self.run.created_at,
-            });
+            branch.push(self.run.reply(parts));
+        }
+        // A model that knows no tools is not told of any.
+        if !model.tools {
+            for message in &mut branch {
+                message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
+            }
         }
         let reserved = estimate(&self.brief.system) as u64 + self.answer_tokens();
         window::fit(&branch, model.context, reserved)
@@ -226,6 +231,12 @@ impl Drive {
 
     fn answer_tokens(&self) -> u64 {
         self.brief.route.model.max_output.min(self.agent.shared.limits.answer_tokens)
+    }
+
+    /// How much one tool may tell: at four bytes a token, half of what the model can read.
+    fn result_bytes(&self) -> usize {
+        let context = usize::try_from(self.brief.route.model.context).unwrap_or(usize::MAX);
+        context.saturating_mul(2).min(MAX_RESULT_BYTES)
     }
 
     async fn ask_model(&mut self) -> Vec<Step> {
@@ -236,47 +247,51 @@ impl Drive {
             model: &route.model.name,
             system: &self.brief.system,
             turns: &turns,
-            tools: if route.model.tools { &self.specs } else { &[] },
+            tools: if route.model.tools { self.brief.tools.specs() } else { &[] },
             max_tokens: self.answer_tokens(),
             thoughts: Thoughts::AsIs,
             quirks: route.quirks,
         };
-        let mut answer = self.agent.shared.providers.ask(route, &ask);
+        // What is there already is taken together: it costs no wait, and one round for all of it.
+        let mut answer = self.agent.shared.providers.ask(route, &ask).ready_chunks(AT_ONCE);
         let label = route.service.label.clone();
         let live = self.live.clone();
         let (stopped, late) = (live.stopped.cancelled(), sleep_until(self.deadline));
         tokio::pin!(stopped, late);
         loop {
-            let input = tokio::select! {
+            let inputs: Vec<Input> = tokio::select! {
                 biased;
-                () = &mut stopped => Input::Stopped,
-                () = &mut late => Input::OutOfTime,
-                event = answer.next() => match event {
-                    Some(Ok(event)) => Input::Model(event),
-                    Some(Err(error)) => Input::Failed(error.tell(&label)),
+                () = &mut stopped => vec![Input::Stopped],
+                () = &mut late => vec![Input::OutOfTime],
+                events = answer.next() => match events {
+                    Some(events) => events
+                        .into_iter()
+                        .map(|event| match event {
+                            Ok(event) => Input::Model(event),
+                            Err(error) => Input::Failed(error.tell(&label)),
+                        })
+                        .collect(),
                     None => {
                         let cut = ProviderError::new(Fault::Truncated, "the stream just ended");
-                        Input::Failed(cut.tell(&label))
+                        vec![Input::Failed(cut.tell(&label))]
                     }
                 },
             };
-            let last = matches!(
-                input,
-                Input::Stopped
-                    | Input::OutOfTime
-                    | Input::Failed(_)
-                    | Input::Model(ModelEvent::Stop(_))
-            );
-            let steps = self.turn.on(input);
-            if last {
-                // Dropping the stream closes the connection.
-                return steps;
+            let mut told = Vec::with_capacity(inputs.len());
+            for input in inputs {
+                let last = match &input {
+                    Input::Stopped | Input::OutOfTime | Input::Failed(_) => true,
+                    Input::Model(event) => matches!(event, ModelEvent::Stop(_)),
+                    Input::ToolDone(_) => false,
+                };
+                let steps = self.turn.on(input);
+                if last {
+                    // Dropping the stream closes the connection.
+                    return told.into_iter().map(Step::Tell).chain(steps).collect();
+                }
+                told.extend(steps.into_iter().filter_map(told_by));
             }
-            let told = steps.into_iter().filter_map(|step| match step {
-                Step::Tell(event) => Some(event),
-                Step::RunTools(_) | Step::AskModel | Step::Finish(_) => None,
-            });
-            self.tell(told.collect()).await;
+            self.tell(told).await;
         }
     }
 
@@ -284,17 +299,20 @@ impl Drive {
     async fn run_tools(&mut self, calls: Vec<ToolCall>) -> Vec<Step> {
         let (tools, desk) = (self.brief.tools.clone(), self.desk.clone());
         let reads = calls.iter().all(|call| tools.effect(call) == Effect::Reads);
+        let most = self.result_bytes();
         let running = |call: ToolCall| -> BoxFuture<'static, Result<ToolResult, ApiError>> {
             let (tools, desk) = (tools.clone(), desk.clone());
-            async move { tools.run(&call, &desk).await }.boxed()
+            async move { tools.run(&call, &desk, most).await }.boxed()
         };
         let mut line: VecDeque<ToolCall> = calls.into();
         let mut going_on = FuturesUnordered::new();
         let at_once = if reads { line.len() } else { 1 };
+        let mut interruptible = reads;
         loop {
             while going_on.len() < at_once
                 && let Some(call) = line.pop_front()
             {
+                interruptible = tools.effect(&call) == Effect::Reads;
                 going_on.push(running(call));
             }
             let input = tokio::select! {
@@ -304,18 +322,14 @@ impl Drive {
                     Err(error) => Input::Failed(error),
                 },
                 // What writes is not left half way: it is short, and comes to its end first.
-                () = self.live.stopped.cancelled(), if reads => Input::Stopped,
-                () = sleep_until(self.deadline), if reads => Input::OutOfTime,
+                () = self.live.stopped.cancelled(), if interruptible => Input::Stopped,
+                () = sleep_until(self.deadline), if interruptible => Input::OutOfTime,
             };
             let steps = self.turn.on(input);
             if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
                 return steps;
             }
-            let told = steps.into_iter().filter_map(|step| match step {
-                Step::Tell(event) => Some(event),
-                Step::RunTools(_) | Step::AskModel | Step::Finish(_) => None,
-            });
-            self.tell(told.collect()).await;
+            self.tell(steps.into_iter().filter_map(told_by).collect()).await;
             if self.live.stopped.is_cancelled() {
                 return self.turn.on(Input::Stopped);
             }
@@ -337,12 +351,7 @@ impl Drive {
             duration_ms: millis(self.began.elapsed()),
             steps: self.turn.steps(),
         };
-        let ended = RunEvent::Ended {
-            status: self.run.status,
-            stop: self.run.stop,
-            error: self.run.error.clone(),
-            spent: self.run.spent,
-        };
+        let ended = self.run.ended();
         let parts = self.live.parts();
         let seq = self.live.seal(now(), ended, &self.agent.shared.log).await;
         let mut told = false;

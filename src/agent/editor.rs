@@ -1,5 +1,7 @@
 //! Talking with the agent of a persona, which works on that persona.
 
+use std::sync::Arc;
+
 use super::{
     Agent,
     driver::Brief,
@@ -10,12 +12,12 @@ use super::{
 use crate::{
     changes::Scope,
     domain::{
+        change::Entity,
         error::ApiError,
         event::fold,
         id::{ConversationId, PersonaId, RunId},
-        message::{Conversation, ConversationKind, MESSAGE, Message, Role, Turn},
-        persona::Persona,
-        run::{Run, Spent},
+        message::{Conversation, ConversationKind, MESSAGE, Turn},
+        run::Run,
     },
     store::{Link, new_id, now},
 };
@@ -44,9 +46,11 @@ impl Agent {
         MESSAGE.check(words)?;
         let brief = self.editor_brief(scope, persona).await?;
         let mut link = self.write(scope).await?;
-        let conversation = match &brief.persona.agent_chat_session_id {
-            Some(id) => link.conversation(id).await?,
-            None => begin(&mut link, &brief.persona).await?,
+        // Two first messages at once meet here, and the second finds what the first began.
+        link.lock(&Entity::from(persona)).await?;
+        let conversation = match link.persona(persona).await?.agent_chat_session_id {
+            Some(id) => link.conversation(&id).await?,
+            None => begin(&mut link, persona).await?,
         };
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
@@ -63,7 +67,8 @@ impl Agent {
         let persona = self.read(scope).await?.persona(persona).await?;
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::persona_agent(&persona);
-        Ok(Brief { persona, route, system, tools: self.shared.persona_tools.clone() })
+        let tools = self.shared.persona_tools.clone();
+        Ok(Brief { persona: Arc::new(persona), route, system: system.into(), tools })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is
@@ -81,7 +86,7 @@ impl Agent {
             }
         }
         let mut link = self.write(scope).await?;
-        let conversation = begin(&mut link, &persona).await?;
+        let conversation = begin(&mut link, &persona.id).await?;
         link.commit().await?;
         Ok(conversation.id)
     }
@@ -93,14 +98,14 @@ impl Agent {
         let Some(id) = persona.agent_chat_session_id else {
             return Ok(History { conversation: None, turns: Vec::new(), going_on: None });
         };
+        // The run is looked for first: if it ends before the branch is read, its answer is in there.
+        let going_on = link.run_going_on(&id).await?;
         let conversation = link.conversation(&id).await?;
         let mut branch = match &conversation.leaf {
             Some(leaf) => link.branch(leaf).await?,
             None => Vec::new(),
         };
-        let going_on = link.run_going_on(&id).await?;
         if let Some(run) = &going_on
-            // It may have ended since the branch was read.
             && branch.last().is_some_and(|last| last.id == run.message_id)
         {
             let parts = match self.live(&run.id) {
@@ -113,17 +118,7 @@ impl Agent {
                     parts
                 }
             };
-            branch.push(Message {
-                id: run.reply_id.clone(),
-                parent_id: Some(run.message_id.clone()),
-                role: Role::Assistant,
-                parts,
-                run_id: Some(run.id.clone()),
-                model: run.model.clone(),
-                stop: None,
-                spent: Spent::default(),
-                created_at: run.created_at,
-            });
+            branch.push(run.reply(parts));
         }
         Ok(History {
             conversation: Some(id),
@@ -134,19 +129,15 @@ impl Agent {
 }
 
 /// Begins a conversation with the agent of a persona and makes it the one in use.
-async fn begin(link: &mut Link, persona: &Persona) -> Result<Conversation, ApiError> {
+async fn begin(link: &mut Link, persona: &PersonaId) -> Result<Conversation, ApiError> {
     let conversation = Conversation {
         id: new_id(),
         kind: ConversationKind::Editor,
-        persona_id: persona.id.clone(),
+        persona_id: persona.clone(),
         leaf: None,
         created_at: now(),
     };
     link.insert_conversation(&conversation).await?;
-    let before = persona.agent_chat_session_id.as_ref();
-    if link.set_agent_conversation(&persona.id, before, &conversation.id).await? {
-        return Ok(conversation);
-    }
-    // Somebody else began one in the same moment: theirs counts.
-    Err(ApiError::Unavailable)
+    link.set_agent_conversation(persona, &conversation.id).await?;
+    Ok(conversation)
 }

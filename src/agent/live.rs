@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How many events are kept at hand beyond those that are not in the log yet.
-const TAIL: usize = 32;
+const TAIL: usize = 16;
 /// When this much waits for the log, it is written at once.
 const FULL_BYTES: usize = 4 * 1024;
 
@@ -68,6 +68,16 @@ pub enum Urgency {
     Now,
 }
 
+/// What became of added events.
+pub struct Added {
+    /// The place of the last one.
+    pub seq: u64,
+    /// How soon they must be in the log.
+    pub urgency: Urgency,
+    /// Whether some of them may be seen only once they are there.
+    pub hold: bool,
+}
+
 /// What a watcher gets.
 pub enum Batch {
     /// These events come next.
@@ -78,14 +88,14 @@ pub enum Batch {
 
 impl Live {
     /// A run that has told this much already, all of it in the log.
-    pub fn new(space: SpaceId, run: RunId, told: Vec<Stamped>) -> Self {
+    pub fn new(space: SpaceId, run: RunId, told: Vec<Stamped>, stopped: CancellationToken) -> Self {
         let mut state = State { last: told.last().map_or(0, |one| one.seq), ..State::default() };
         let last = state.last;
         state.tail.extend(told.into_iter().map(Arc::new));
         Self {
             space,
             run,
-            stopped: CancellationToken::new(),
+            stopped,
             over: CancellationToken::new(),
             state: Mutex::new(state),
             published: watch::Sender::new(last),
@@ -97,28 +107,34 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an event. Words are seen at once; all else after [`publish`](Self::publish).
-    pub fn add(&self, at: Timestamp, event: RunEvent) -> (u64, Urgency) {
-        let words = matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. });
+    /// Adds events. Words are seen at once, unless something else follows them that must be kept first.
+    pub fn add(&self, at: Timestamp, events: Vec<RunEvent>) -> Added {
         let mut state = self.state();
-        state.last += 1;
-        let seq = state.last;
-        fold(&mut state.parts, at, &event);
-        state.enqueue(self, seq, at, &event);
-        state.tail.push_back(Arc::new(Stamped { seq, at, event }));
-        let urgency = if state.pending_bytes >= FULL_BYTES || !words {
-            state.queued = true;
-            Urgency::Now
-        } else if std::mem::replace(&mut state.queued, true) {
-            Urgency::None
-        } else {
-            Urgency::Soon
-        };
-        drop(state);
-        if words {
-            self.publish(seq);
+        let (mut hold, mut seen) = (false, None);
+        for event in events {
+            state.last += 1;
+            let seq = state.last;
+            let words = matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. });
+            hold |= !words;
+            if !hold {
+                seen = Some(seq);
+            }
+            fold(&mut state.parts, at, &event);
+            state.enqueue(self, seq, at, &event);
+            state.tail.push_back(Arc::new(Stamped { seq, at, event }));
         }
-        (seq, urgency)
+        let queued = std::mem::replace(&mut state.queued, true);
+        let urgency = match (hold || state.pending_bytes >= FULL_BYTES, queued) {
+            (true, _) => Urgency::Now,
+            (false, false) => Urgency::Soon,
+            (false, true) => Urgency::None,
+        };
+        let seq = state.last;
+        drop(state);
+        if let Some(seen) = seen {
+            self.publish(seen);
+        }
+        Added { seq, urgency, hold }
     }
 
     /// Lets watchers see everything up to this event.
@@ -177,10 +193,11 @@ impl Live {
         }
         let state = self.state();
         match state.tail.front() {
+            // The places have no gaps, so an event stands where its number says.
             Some(first) if first.seq <= seen + 1 => {
-                let wanted = state.tail.iter();
-                let wanted = wanted.filter(|one| one.seq > seen && one.seq <= published);
-                Batch::Events(wanted.cloned().collect())
+                let from = usize::try_from(seen + 1 - first.seq).unwrap_or(usize::MAX);
+                let count = usize::try_from(published - seen).unwrap_or(usize::MAX);
+                Batch::Events(state.tail.iter().skip(from).take(count).cloned().collect())
             }
             _ => Batch::Behind,
         }
@@ -249,7 +266,7 @@ mod tests {
     }
 
     fn live() -> Live {
-        Live::new("s".into(), "r".into(), Vec::new())
+        Live::new("s".into(), "r".into(), Vec::new(), CancellationToken::new())
     }
 
     fn seen(live: &Live, after: u64) -> Option<Vec<u64>> {
@@ -263,7 +280,7 @@ mod tests {
     fn words_that_come_close_together_are_one_row_that_remembers_them() {
         let live = live();
         for (part, delta) in [("a", "x"), ("a", "yé"), ("a", "z"), ("b", "w")] {
-            live.add(Timestamp(7), text(part, delta));
+            live.add(Timestamp(7), vec![text(part, delta)]);
         }
 
         let rows = live.take_pending();
@@ -275,20 +292,20 @@ mod tests {
     #[test]
     fn words_are_seen_at_once_and_the_rest_when_it_is_kept() {
         let live = live();
-        live.add(Timestamp(0), text("a", "x"));
-        let (seq, urgency) = live.add(Timestamp(0), RunEvent::StepStarted { step: 2 });
+        let told = vec![text("a", "x"), RunEvent::StepStarted { step: 2 }, text("a", "y")];
+        let Added { seq, urgency, hold } = live.add(Timestamp(0), told);
 
-        assert_eq!(urgency, Urgency::Now);
+        assert_eq!((urgency, hold), (Urgency::Now, true));
         assert_eq!(seen(&live, 0), Some(vec![1]));
         live.publish(seq);
-        assert_eq!(seen(&live, 0), Some(vec![1, 2]));
-        assert_eq!(seen(&live, 2), Some(vec![]));
+        assert_eq!(seen(&live, 0), Some(vec![1, 2, 3]));
+        assert_eq!(seen(&live, 2), Some(vec![3]));
     }
 
     #[test]
     fn the_writer_is_called_once_for_many_words_and_at_once_when_there_are_too_many() {
         let live = live();
-        let urgency = |delta: &str| live.add(Timestamp(0), text("a", delta)).1;
+        let urgency = |delta: &str| live.add(Timestamp(0), vec![text("a", delta)]).urgency;
 
         assert_eq!(urgency("x"), Urgency::Soon);
         assert_eq!(urgency("x"), Urgency::None);
@@ -299,13 +316,13 @@ mod tests {
     fn what_is_long_in_the_log_leaves_the_tail_and_what_is_not_stays() {
         let live = live();
         for _ in 0..100 {
-            live.add(Timestamp(0), text("a", "x"));
+            live.add(Timestamp(0), vec![text("a", "x")]);
         }
         assert_eq!(seen(&live, 0).map(|seen| seen.len()), Some(100));
 
         live.mark_written(90);
 
         assert_eq!(seen(&live, 0), None, "it is in the log");
-        assert_eq!(seen(&live, 68).map(|seen| seen.len()), Some(32));
+        assert_eq!(seen(&live, 84).map(|seen| seen.len()), Some(16));
     }
 }

@@ -18,26 +18,6 @@ const ROUND: Duration = Duration::from_millis(40);
 /// How long to wait before writing again what could not be written.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// What one run had for the log.
-struct Taken {
-    live: Arc<Live>,
-    rows: Vec<EventRow>,
-    seq: u64,
-}
-
-impl Taken {
-    fn from(live: Arc<Live>) -> Option<Self> {
-        let rows = live.take_pending();
-        let seq = rows.last()?.seq;
-        Some(Self { live, rows, seq })
-    }
-
-    /// Nobody need wait for it any longer.
-    fn done(&self) {
-        self.live.mark_written(self.seq);
-    }
-}
-
 /// Writes rows, waiting for a database that is away. What it refuses is an error.
 async fn write_all(store: &Store, rows: &[EventRow]) -> Result<(), StoreError> {
     let mut told = false;
@@ -93,19 +73,25 @@ impl Log {
             }
             let waiting =
                 std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-            let taken: Vec<Taken> = waiting.into_iter().filter_map(Taken::from).collect();
-            let rows: Vec<EventRow> = taken.iter().flat_map(|taken| taken.rows.clone()).collect();
-            match write_all(&store, &rows).await {
-                Ok(()) => taken.iter().for_each(Taken::done),
+            // Each run's rows stand together, up to where the next one's begin.
+            let (mut rows, mut ends) = (Vec::new(), Vec::new());
+            for live in waiting {
+                rows.extend(live.take_pending());
+                ends.push((rows.len(), live));
+            }
+            let kept = write_all(&store, &rows).await;
+            let mut from = 0;
+            for (to, live) in ends {
+                let own = &rows[std::mem::replace(&mut from, to)..to];
                 // One run whose persona was purged must not hold up the others.
-                Err(_) => {
-                    for taken in &taken {
-                        if let Err(error) = write_all(&store, &taken.rows).await {
-                            tracing::warn!(%error, run = %taken.live.run, "a run cannot be kept");
-                            taken.live.stopped.cancel();
-                        }
-                        taken.done();
-                    }
+                if kept.is_err()
+                    && let Err(error) = write_all(&store, own).await
+                {
+                    tracing::warn!(%error, run = %live.run, "a run cannot be kept, and is ended");
+                    live.stopped.cancel();
+                }
+                if let Some(last) = own.last() {
+                    live.mark_written(last.seq);
                 }
             }
         }

@@ -1,16 +1,15 @@
 //! Starting, stopping, repeating and recovering runs.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use super::{Agent, driver::Brief, live::Live};
 use crate::{
     changes::Scope,
     domain::{
+        change::Entity,
         error::ApiError,
         event::{RunEvent, Stamped, fold},
         id::{MessageId, RunId, SpaceId, TestInputId},
@@ -45,12 +44,15 @@ pub(super) struct Order {
     pub answers: Option<(TestInputId, Revision)>,
     /// What it waits for before it begins.
     pub wait: Option<Arc<Semaphore>>,
+    /// Ends when it shall stop.
+    pub stopped: CancellationToken,
 }
 
 impl Order {
     /// A run that begins at once.
     pub fn now(conversation: Conversation, message: MessageId, brief: Brief) -> Self {
-        Self { conversation, message, brief, answers: None, wait: None }
+        let stopped = CancellationToken::new();
+        Self { conversation, message, brief, answers: None, wait: None, stopped }
     }
 }
 
@@ -80,12 +82,27 @@ impl Agent {
     /// conversation, nothing is kept.
     pub(super) async fn start(
         &self,
-        mut link: Link,
+        link: Link,
         scope: &Scope,
         order: Order,
     ) -> Result<Run, ApiError> {
+        // Whoever asked may be gone before it is done: a run that is kept must also be driven.
+        let started = tokio::spawn(self.clone().keep_and_drive(link, scope.clone(), order));
+        started.await.unwrap_or_else(|broke| {
+            let incident = uuid::Uuid::now_v7().simple().to_string();
+            tracing::error!(incident, %broke, "a run could not be started");
+            Err(ApiError::Internal { incident })
+        })
+    }
+
+    async fn keep_and_drive(
+        self,
+        mut link: Link,
+        scope: Scope,
+        order: Order,
+    ) -> Result<Run, ApiError> {
         let at = now();
-        let Order { conversation, message, brief, answers, wait } = order;
+        let Order { conversation, message, brief, answers, wait, stopped } = order;
         let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
         let run = Run {
             id: new_id(),
@@ -104,11 +121,13 @@ impl Agent {
         };
         if !link.insert_run(&run, &scope.user, &self.shared.node).await? {
             drop(link);
-            let going_on = self.read(scope).await?.run_going_on(&conversation.id).await?;
+            let going_on = self.read(&scope).await?.run_going_on(&conversation.id).await?;
             return Err(match going_on {
                 Some(other) => ApiError::Busy { run_id: other.id },
-                // It ended between the two looks.
-                None => ApiError::Unavailable,
+                None => ApiError::NotNow {
+                    reason: "The last answer came to its end in this very moment. Send it again."
+                        .into(),
+                },
             });
         }
         if let Some((input, revision)) = &answers {
@@ -118,13 +137,16 @@ impl Agent {
         link.set_leaf(&conversation.id, &message, at).await?;
         // The first events are kept with the run itself: one write less before the model is asked.
         let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
-        let rows: Vec<EventRow> = told.iter().map(|one| row(scope, &run.id, one)).collect();
+        let rows: Vec<EventRow> = told.iter().map(|one| row(&scope, &run.id, one)).collect();
         link.append_events(&rows).await?;
-        link.commit().await?;
-        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told));
-        let lives = &self.shared.lives;
-        lives.lock().unwrap_or_else(PoisonError::into_inner).insert(run.id.clone(), live.clone());
-        tokio::spawn(self.clone().drive(live, scope.clone(), run.clone(), brief, wait));
+        // It is known here before others can see its row, so that nobody takes it for a left one.
+        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told, stopped));
+        self.lives().insert(run.id.clone(), live.clone());
+        if let Err(error) = link.commit().await {
+            self.lives().remove(&run.id);
+            return Err(error.into());
+        }
+        tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait));
         Ok(run)
     }
 
@@ -157,6 +179,10 @@ impl Agent {
         }
         match self.live(id) {
             Some(live) => live.stopped.cancel(),
+            // A database that is a file has no other process in which it could go on.
+            None if !self.shared.store.is_shared() => {
+                self.interrupt(OwnedRun { space: scope.space.clone(), run }).await?;
+            }
             None => {
                 let mut link = self.write(scope).await?;
                 link.ask_to_stop(id, now()).await?;
@@ -171,38 +197,41 @@ impl Agent {
 
     /// Asks the same again: the answer so far is left aside.
     pub async fn retry(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
-        let (run, conversation) = self.last_run(scope, id).await?;
-        if conversation.kind == ConversationKind::Test {
-            return self.retry_test(scope, &run).await;
+        let run = self.run(scope, id).await?;
+        let kind = self.read(scope).await?.conversation(&run.conversation_id).await?.kind;
+        match kind {
+            ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
+            ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
+            ConversationKind::Editor => {
+                let brief = self.editor_brief(scope, &run.persona_id).await?;
+                let (link, conversation) = self.last_run(scope, &run).await?;
+                self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
+            }
         }
-        let brief = self.editor_brief(scope, &run.persona_id).await?;
-        let link = self.write(scope).await?;
-        let message = run.message_id;
-        self.start(link, scope, Order::now(conversation, message, brief)).await
     }
 
     /// Goes on with an answer that broke off.
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
-        let (run, conversation) = self.last_run(scope, id).await?;
+        let run = self.run(scope, id).await?;
+        let brief = self.editor_brief(scope, &run.persona_id).await?;
+        let (mut link, conversation) = self.last_run(scope, &run).await?;
         if !run.can_continue() || conversation.kind == ConversationKind::Test {
             let reason = "That answer did not break off, so there is nothing to go on with.";
             return Err(ApiError::NotNow { reason: reason.into() });
         }
-        let brief = self.editor_brief(scope, &run.persona_id).await?;
         let message = said(conversation.leaf.clone(), GO_ON, now());
-        let mut link = self.write(scope).await?;
         link.insert_message(&conversation.id, &message).await?;
-        let message = message.id;
-        self.start(link, scope, Order::now(conversation, message, brief)).await
+        self.start(link, scope, Order::now(conversation, message.id, brief)).await
     }
 
-    /// A run that has ended and is the last of its conversation.
-    async fn last_run(&self, scope: &Scope, id: &RunId) -> Result<(Run, Conversation), ApiError> {
-        let mut link = self.read(scope).await?;
-        let run = link.run(id).await?;
+    /// A link that writes, and the conversation of a run that has ended and is the last there. Nobody else
+    /// begins one until the link is done.
+    async fn last_run(&self, scope: &Scope, run: &Run) -> Result<(Link, Conversation), ApiError> {
+        let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(&run.persona_id)).await?;
         let conversation = link.conversation(&run.conversation_id).await?;
-        if !run.status.is_over() {
-            return Err(ApiError::Busy { run_id: run.id });
+        if !link.run(&run.id).await?.status.is_over() {
+            return Err(ApiError::Busy { run_id: run.id.clone() });
         }
         let last = conversation.leaf.as_ref();
         if last != Some(&run.reply_id) && last != Some(&run.message_id) {
@@ -210,22 +239,24 @@ impl Agent {
                 "The conversation has gone on since. Only its last answer can be repeated.";
             return Err(ApiError::NotNow { reason: reason.into() });
         }
-        Ok((run, conversation))
+        Ok((link, conversation))
     }
 
     /// Ends the runs whose process is gone: their words stay, and they can be repeated. Called when this
-    /// process starts, before it starts a run of its own.
+    /// process starts.
     pub async fn recover(&self) -> Result<usize, ApiError> {
         // A database that is a file is this process's alone.
-        let started = self.shared.started;
-        let silent = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { started.0 };
-        self.recover_left(&self.shared.node, Timestamp(silent)).await
+        let before = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { i64::MAX };
+        self.recover_left(&self.shared.node, Timestamp(before)).await
     }
 
     async fn recover_left(&self, node: &str, before: Timestamp) -> Result<usize, ApiError> {
         let mut recovered = 0;
-        for left in self.shared.store.left_runs(node, self.shared.started, before).await? {
-            recovered += usize::from(self.interrupt(left).await?);
+        for left in self.shared.store.left_runs(node, before).await? {
+            // What goes on here is not left.
+            if self.live(&left.run.id).is_none() {
+                recovered += usize::from(self.interrupt(left).await?);
+            }
         }
         if recovered > 0 {
             tracing::info!(recovered, "runs were interrupted and can be repeated");
@@ -233,28 +264,34 @@ impl Agent {
         Ok(recovered)
     }
 
+    /// Ends a run that nobody drives any more. `false` when it had ended.
     async fn interrupt(&self, left: OwnedRun) -> Result<bool, StoreError> {
         let OwnedRun { space, mut run } = left;
         let mut link = self.shared.store.write(&space).await?;
-        let (mut parts, mut seen) = (Vec::new(), 0);
+        let (mut parts, mut seen, mut last) = (Vec::new(), 0, run.created_at);
         loop {
             let events = link.run_events(&run.id, seen, 1000).await?;
-            let Some(last) = events.last() else { break };
-            seen = last.seq;
-            for one in &events {
-                fold(&mut parts, one.at, &one.event);
+            if events.is_empty() {
+                break;
+            }
+            for Stamped { seq, at, event } in &events {
+                (seen, last) = (*seq, *at);
+                fold(&mut parts, *at, event);
+                if let RunEvent::StepEnded { usage, step, .. } = event {
+                    run.spent.usage = run.spent.usage.plus(*usage);
+                    run.spent.steps = *step;
+                }
             }
         }
-        let at = now();
         run.status = RunStatus::Interrupted;
-        let reason = "The server was restarted while this was being answered. Try again, or go on \
-                      from here.";
+        let reason = "The server was restarted while this was being answered. What was said is kept; \
+                      ask again.";
         run.error = Some(ApiError::NotNow { reason: reason.into() });
-        run.spent.duration_ms = (at.0 - run.created_at.0).max(0).cast_unsigned();
-        run.ended_at = Some(at);
-        close(&mut link, &space, &run, parts, seen + 1).await?;
+        run.spent.duration_ms = (last.0 - run.created_at.0).max(0).cast_unsigned();
+        run.ended_at = Some(now());
+        let ended = close(&mut link, &space, &run, parts, seen + 1).await?;
         link.commit().await?;
-        Ok(true)
+        Ok(ended)
     }
 
     /// Says that this process is there, and looks after runs whose process is not. Goes on for ever.
@@ -264,6 +301,9 @@ impl Agent {
             return;
         }
         let mut round = tokio::time::interval(HEARTBEAT);
+        // Others are judged by their silence only after this process was heard for as long: when the
+        // database comes back from being away, everybody seems silent.
+        let mut heard_since = None;
         loop {
             round.tick().await;
             match self.shared.store.keep_alive(&self.shared.node, now()).await {
@@ -274,12 +314,18 @@ impl Agent {
                         }
                     }
                 }
-                Err(error) => tracing::debug!(%error, "the heartbeat was missed"),
+                Err(error) => {
+                    tracing::debug!(%error, "the heartbeat was missed");
+                    heard_since = None;
+                    continue;
+                }
             }
-            // Our own runs are alive; those of others may not be.
-            let left = self.recover_left("", Timestamp(now().0 - SILENCE_MS)).await;
-            if let Err(error) = left {
-                tracing::debug!(%error, "left runs could not be looked for");
+            let since = *heard_since.get_or_insert_with(now);
+            if now().0 - since.0 > SILENCE_MS {
+                let left = self.recover_left("", Timestamp(now().0 - SILENCE_MS)).await;
+                if let Err(error) = left {
+                    tracing::debug!(%error, "left runs could not be looked for");
+                }
             }
         }
     }
@@ -315,28 +361,11 @@ pub(super) async fn close(
         return Ok(false);
     }
     let at = run.ended_at.unwrap_or(run.created_at);
-    let event = RunEvent::Ended {
-        status: run.status,
-        stop: run.stop,
-        error: run.error.clone(),
-        spent: run.spent,
-    };
-    let ended =
-        EventRow { space: space.clone(), run: run.id.clone(), seq, lengths: Vec::new(), event, at };
+    let (space, event) = (space.clone(), run.ended());
+    let ended = EventRow { space, run: run.id.clone(), seq, lengths: Vec::new(), event, at };
     link.append_events(&[ended]).await?;
     if !parts.is_empty() {
-        let reply = Message {
-            id: run.reply_id.clone(),
-            parent_id: Some(run.message_id.clone()),
-            role: Role::Assistant,
-            parts,
-            run_id: Some(run.id.clone()),
-            model: run.model.clone(),
-            stop: run.stop,
-            spent: run.spent,
-            created_at: run.created_at,
-        };
-        link.insert_message(&run.conversation_id, &reply).await?;
+        link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
         link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
     }
     Ok(true)

@@ -29,7 +29,9 @@ impl Agent {
             return Err(ApiError::invalid("dialect", rule));
         }
         let mut link = self.write(scope).await?;
-        if link.services().await?.len() >= MAX_ADDED {
+        let others = link.services().await?;
+        let others = others.iter().filter(|other| other.service != service.service).count();
+        if others >= MAX_ADDED {
             return Err(ApiError::invalid("service", "There are too many services already."));
         }
         link.put_service(service).await?;
@@ -65,7 +67,8 @@ impl Agent {
             return Err(ApiError::invalid("service", rule));
         }
         let mut link = self.write(scope).await?;
-        if link.added_models().await?.len() >= MAX_ADDED {
+        let others = link.added_models().await?;
+        if others.iter().filter(|other| other.id != model.id).count() >= MAX_ADDED {
             return Err(ApiError::invalid("id", "There are too many models already."));
         }
         link.put_model(model).await?;

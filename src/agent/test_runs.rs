@@ -1,8 +1,9 @@
 //! Running test inputs: the persona speaks, without tools, as it is at its present version.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
@@ -21,7 +22,6 @@ use crate::{
         run::Run,
         test_input::TestInput,
     },
-    providers::Route,
     store::{new_id, now},
 };
 
@@ -29,14 +29,19 @@ use crate::{
 pub const AT_ONCE: usize = 3;
 
 impl Agent {
-    /// Runs one test input.
-    pub async fn run_test_input(&self, scope: &Scope, id: &TestInputId) -> Result<Run, ApiError> {
+    /// Runs one test input. It stops when `stopped` ends.
+    pub async fn run_test_input(
+        &self,
+        scope: &Scope,
+        id: &TestInputId,
+        stopped: CancellationToken,
+    ) -> Result<Run, ApiError> {
         let mut link = self.read(scope).await?;
         let input = link.test_input(id).await?;
         let persona = link.persona(&input.persona_id).await?;
         drop(link);
-        let route = self.route(scope, &persona.fields.model).await?;
-        self.start_test(scope, persona, route, input, None).await
+        let brief = self.speaking_brief(scope, persona).await?;
+        self.start_test(scope, brief, input, None, stopped).await
     }
 
     /// Runs all test inputs of a persona, a few at a time, in their order.
@@ -49,12 +54,13 @@ impl Agent {
         let persona = link.persona(persona).await?;
         let inputs = link.test_inputs(&persona.id).await?;
         drop(link);
-        let route = self.route(scope, &persona.fields.model).await?;
-        let line = Arc::new(Semaphore::new(AT_ONCE));
+        let line = self.line(scope, &persona.id);
+        let brief = self.speaking_brief(scope, persona).await?;
         let mut runs = Vec::with_capacity(inputs.len());
         for input in inputs {
-            let (persona, route, line) = (persona.clone(), route.clone(), line.clone());
-            runs.push(self.start_test(scope, persona, route, input, Some(line)).await?);
+            let (brief, line) = (brief.clone(), Some(line.clone()));
+            let stopped = CancellationToken::new();
+            runs.push(self.start_test(scope, brief, input, line, stopped).await?);
         }
         Ok(runs)
     }
@@ -62,22 +68,42 @@ impl Agent {
     /// Runs the same test input again, as it and the persona are now.
     pub(super) async fn retry_test(&self, scope: &Scope, run: &Run) -> Result<Run, ApiError> {
         let id = self.read(scope).await?.answered_by(&run.id).await?;
-        self.run_test_input(scope, &id).await
+        self.run_test_input(scope, &id, CancellationToken::new()).await
+    }
+
+    /// Where the test runs of a persona stand in line.
+    fn line(&self, scope: &Scope, persona: &PersonaId) -> Arc<Semaphore> {
+        let mut lines = self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|_, line| line.strong_count() > 0);
+        let key = (scope.space.clone(), persona.clone());
+        if let Some(line) = lines.get(&key).and_then(Weak::upgrade) {
+            return line;
+        }
+        let line = Arc::new(Semaphore::new(AT_ONCE));
+        lines.insert(key, Arc::downgrade(&line));
+        line
+    }
+
+    /// What a persona speaks with: its prompt, and no tools.
+    async fn speaking_brief(&self, scope: &Scope, persona: Persona) -> Result<Brief, ApiError> {
+        let route = self.route(scope, &persona.fields.model).await?;
+        let system = prompt::speaking(&persona.fields).into();
+        Ok(Brief { persona: Arc::new(persona), route, system, tools: Registry::default() })
     }
 
     async fn start_test(
         &self,
         scope: &Scope,
-        persona: Persona,
-        route: Route,
+        brief: Brief,
         input: TestInput,
         wait: Option<Arc<Semaphore>>,
+        stopped: CancellationToken,
     ) -> Result<Run, ApiError> {
         let at = now();
         let conversation = Conversation {
             id: new_id(),
             kind: ConversationKind::Test,
-            persona_id: persona.id.clone(),
+            persona_id: brief.persona.id.clone(),
             leaf: None,
             created_at: at,
         };
@@ -85,10 +111,8 @@ impl Agent {
         let mut link = self.write(scope).await?;
         link.insert_conversation(&conversation).await?;
         link.insert_message(&conversation.id, &message).await?;
-        let system = prompt::speaking(&persona.fields);
-        let brief = Brief { persona, route, system, tools: Registry::default() };
         let answers = Some((input.id, input.revision));
-        let order = Order { conversation, message: message.id, brief, answers, wait };
+        let order = Order { conversation, message: message.id, brief, answers, wait, stopped };
         self.start(link, scope, order).await
     }
 }

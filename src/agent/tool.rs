@@ -152,6 +152,8 @@ impl<T: Tool> Erased for T {
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Erased>>,
+    /// Made once, because every run shows them to its model.
+    specs: Arc<[ToolSpec]>,
 }
 
 impl Debug for Registry {
@@ -164,12 +166,13 @@ impl Registry {
     /// The same list with one more.
     pub fn with(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
+        self.specs = self.tools.iter().map(|tool| tool.spec()).collect();
         self
     }
 
     /// What the model is told of them.
-    pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec()).collect()
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
     }
 
     /// Whether a call only looks. What is not known does nothing.
@@ -181,8 +184,14 @@ impl Registry {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// Runs a call. What the model can do something about is a result, not an error.
-    pub async fn run(&self, call: &ToolCall, desk: &ToolDesk) -> Result<ToolResult, ApiError> {
+    /// Runs a call. What the model can do something about is a result, not an error; it is told `most`
+    /// bytes at the most.
+    pub async fn run(
+        &self,
+        call: &ToolCall,
+        desk: &ToolDesk,
+        most: usize,
+    ) -> Result<ToolResult, ApiError> {
         let outcome = match self.find(&call.name) {
             Some(tool) => tool.call(call.input.clone(), desk).await,
             None => Err(ToolError::TellModel(format!(
@@ -199,7 +208,7 @@ impl Registry {
         Ok(ToolResult {
             call: call.call.clone(),
             name: call.name.clone(),
-            output: bounded(output.text, MAX_RESULT_BYTES),
+            output: bounded(output.text, most),
             is_error,
             change_id: output.change,
         })

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn the_model_is_told_of_these_tools_in_these_words() {
-        let specs = persona_tools().specs();
+        let tools = persona_tools();
+        let specs = tools.specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
 
         assert_eq!(
@@ -97,7 +98,7 @@ mod tests {
                 "run_test_inputs",
             ]
         );
-        for spec in &specs {
+        for spec in specs {
             assert!(spec.description.len() > 20, "{} has no description", spec.name);
             assert_eq!(spec.schema["type"], "object", "{}", spec.name);
         }

@@ -15,7 +15,6 @@ use crate::{
         error::ApiError,
         event::{RunEvent, Stamped},
         id::RunId,
-        run::Run,
     },
 };
 
@@ -95,7 +94,10 @@ fn events(
             if some.is_empty() {
                 let run = agent.run(&scope, &id).await?;
                 if run.status.is_over() && agent.live(&id).is_none() {
-                    yield Arc::new(end_of(&run, seen));
+                    // With the number it has, so that whoever comes back knows that this was the end.
+                    let seq = agent.read(&scope).await?.last_seq(&id).await?;
+                    let at = run.ended_at.unwrap_or(run.created_at);
+                    yield Arc::new(Stamped { seq, at, event: run.ended() });
                     return;
                 }
                 tokio::time::sleep(LOOK).await;
@@ -110,15 +112,4 @@ fn events(
             }
         }
     }
-}
-
-/// The end, for someone who has seen all that was kept or more.
-fn end_of(run: &Run, seq: u64) -> Stamped {
-    let event = RunEvent::Ended {
-        status: run.status,
-        stop: run.stop,
-        error: run.error.clone(),
-        spent: run.spent,
-    };
-    Stamped { seq, at: run.ended_at.unwrap_or(run.created_at), event }
 }

@@ -78,13 +78,16 @@ fn calls(open: &Turn, result: &ToolResult) -> bool {
     matches!(&open.part.body, PartBody::ToolCall(call) if call.call == result.call)
 }
 
-/// The result of a call that was never run.
+/// The result of a call whose own result is not known.
 fn cancelled(open: Turn) -> Option<Turn> {
     let PartBody::ToolCall(call) = open.part.body else { return None };
     let result = ToolResult {
         call: call.call,
         name: call.name,
-        output: "Not run: the run was ended before.".into(),
+        output:
+            "The run was ended before this tool's result was kept. It may have been done or not: \
+                 look before you repeat it."
+                .into(),
         is_error: true,
         change_id: None,
     };

@@ -4,6 +4,7 @@ use aide::axum::{ApiRouter, routing::get_with};
 use axum::Json;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     extract::{Created, Params, Segments, page_size},
@@ -90,6 +91,9 @@ async fn run(
     Segments(path): Segments<InputPath>,
 ) -> Result<Created<RunState>, ApiError> {
     check(&desk, &path).await?;
-    let run = desk.agent.run_test_input(&desk.scope, &path.test_input_id).await?;
+    let run = desk
+        .agent
+        .run_test_input(&desk.scope, &path.test_input_id, CancellationToken::new())
+        .await?;
     Ok(Created(run.into()))
 }

@@ -1,13 +1,15 @@
 //! What runs hold in memory while they go on.
 
 use std::{
+    ops::{AddAssign, Range},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use axum::body::Body;
 use futures::future::join_all;
 use http_body_util::BodyExt;
 
@@ -26,6 +28,8 @@ const PACE: Duration = Duration::from_millis(50);
 const TOKENS: usize = 12_000;
 /// How many runs are begun side by side.
 const STARTERS: usize = 16;
+/// For how long that may go on; fewer runs are better than no end.
+const START_TIME: Duration = Duration::from_secs(90);
 /// How long runs go on before their memory is looked at, and for how long their pace is.
 const SETTLE: Duration = Duration::from_secs(6);
 const LOOK: Duration = Duration::from_secs(4);
@@ -69,7 +73,7 @@ async fn open(plan: &Plan, counts: &[usize], watched: Watched) {
     make_personas(&load, counts.iter().copied().max().unwrap_or_default()).await;
 
     let lines = Arc::new(AtomicUsize::new(0));
-    let begun = begin(&load, 0..1, watched, &lines).await;
+    let mut begun = begin(&load, 0..1, watched, &lines).await;
     tokio::time::sleep(SETTLE).await;
     let one = server.memory_kib();
     let who = match watched {
@@ -77,69 +81,85 @@ async fn open(plan: &Plan, counts: &[usize], watched: Watched) {
         Watched::All => ", each watched",
     };
     row(&format!("1 open run{who}"), &format!("{:.1} MiB", one / 1024.0));
-    let (mut open, mut readers) = (1, begun.readers);
+    let mut wanted = 1;
     for count in counts {
-        let begun = begin(&load, open..*count, watched, &lines).await;
-        open = *count;
-        readers += begun.readers;
+        let started = Instant::now();
+        begun += begin(&load, wanted..*count, watched, &lines).await;
+        let took = started.elapsed();
+        wanted = *count;
         tokio::time::sleep(SETTLE).await;
         let before = lines.load(Ordering::Relaxed);
         tokio::time::sleep(LOOK).await;
         let lines = (lines.load(Ordering::Relaxed) - before) as f64;
-        let pace = lines / 2.0 / readers as f64 / LOOK.as_secs_f64();
+        let pace = lines / 2.0 / begun.watched as f64 / LOOK.as_secs_f64();
         let all = server.memory_kib();
-        let each = (all - one) / (count - 1) as f64;
-        row(&format!("{count} open runs{who}"), &format!("{:.1} MiB", all / 1024.0));
+        let each = (all - one) / (begun.open - 1) as f64;
+        row(&format!("{} open runs{who}", begun.open), &format!("{:.1} MiB", all / 1024.0));
         row("  each", &format!("{each:.1} KiB"));
         row("  the pace that watchers saw, of 20 tokens a second", &format!("{pace:.1} /s"));
-        if begun.refused > 0 {
-            row("  could not be begun", &begun.refused.to_string());
+        row("  to begin them took", &format!("{:.1} s", took.as_secs_f64()));
+        if begun.open < *count {
+            let (refused, seconds) = (begun.refused, START_TIME.as_secs());
+            row(&format!("  of {count}, in {seconds} s at most; refused"), &refused.to_string());
+            return;
         }
     }
 }
 
+/// How many runs were begun.
 #[derive(Default)]
 struct Begun {
-    readers: usize,
+    open: usize,
+    watched: usize,
     refused: usize,
+}
+
+impl AddAssign for Begun {
+    fn add_assign(&mut self, more: Self) {
+        self.open += more.open;
+        self.watched += more.watched;
+        self.refused += more.refused;
+    }
 }
 
 /// Begins runs; those that are not watched go on without us.
 async fn begin(
     load: &Load,
-    numbers: std::ops::Range<usize>,
+    numbers: Range<usize>,
     watched: Watched,
     lines: &Arc<AtomicUsize>,
 ) -> Begun {
+    let until = Instant::now() + START_TIME;
     let starters = (0..STARTERS).map(|first| {
         let numbers = numbers.clone().skip(first).step_by(STARTERS);
         async move {
             let mut begun = Begun::default();
-            for number in numbers {
+            for number in numbers.take_while(|_| Instant::now() < until) {
                 let question = service::question(TOKENS, PACE);
                 let body =
                     format!("{{\"personaId\":\"bench-{number}\",\"message\":\"{question}\"}}");
-                match load.open("/api/persona-agent/chat", body).await {
-                    None => begun.refused += 1,
-                    Some(body) if watched.includes(number) => {
-                        begun.readers += 1;
-                        tokio::spawn(drain(body, lines.clone()));
-                    }
-                    // Dropped, its connection closes.
-                    Some(_) => {}
+                let Some(body) = load.open("/api/persona-agent/chat", body).await else {
+                    begun.refused += 1;
+                    continue;
+                };
+                begun.open += 1;
+                // Otherwise it is dropped, and its connection closes.
+                if watched.includes(number) {
+                    begun.watched += 1;
+                    tokio::spawn(drain(body, lines.clone()));
                 }
             }
             begun
         }
     });
-    let all = join_all(starters).await;
-    all.into_iter().fold(Begun::default(), |sum, some| Begun {
-        readers: sum.readers + some.readers,
-        refused: sum.refused + some.refused,
-    })
+    let mut begun = Begun::default();
+    for some in join_all(starters).await {
+        begun += some;
+    }
+    begun
 }
 
-async fn drain(mut body: axum::body::Body, lines: Arc<AtomicUsize>) {
+async fn drain(mut body: Body, lines: Arc<AtomicUsize>) {
     while let Some(Ok(frame)) = body.frame().await {
         if let Some(data) = frame.data_ref() {
             lines.fetch_add(count_lines(data), Ordering::Relaxed);

@@ -24,7 +24,8 @@ impl Server {
         let port = free_port();
         let mut command = Command::new(binary);
         command.args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
-        command.env("DATABASE_URL", "").env("RUST_LOG", "error").stdout(Stdio::null());
+        // What goes wrong is told by the client, once, and not by thousands of lines.
+        command.env("DATABASE_URL", "").env("RUST_LOG", "off").stdout(Stdio::null());
         command.env("OLLAMA_HOST", format!("127.0.0.1:{service_port}"));
         Self { child: command.spawn().expect("`make build` comes first"), port }
     }

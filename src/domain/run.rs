@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::ApiError,
+    event::RunEvent,
     field::grouped,
     id::{ConversationId, MessageId, PersonaId, RunId},
+    message::{Message, Part, Role},
     timestamp::Timestamp,
     version::Revision,
 };
@@ -198,6 +200,31 @@ pub struct Run {
 }
 
 impl Run {
+    /// The message it writes, with these parts.
+    pub fn reply(&self, parts: Vec<Part>) -> Message {
+        Message {
+            id: self.reply_id.clone(),
+            parent_id: Some(self.message_id.clone()),
+            role: Role::Assistant,
+            parts,
+            run_id: Some(self.id.clone()),
+            model: self.model.clone(),
+            stop: self.stop,
+            spent: self.spent,
+            created_at: self.created_at,
+        }
+    }
+
+    /// The last thing it tells.
+    pub fn ended(&self) -> RunEvent {
+        RunEvent::Ended {
+            status: self.status,
+            stop: self.stop,
+            error: self.error.clone(),
+            spent: self.spent,
+        }
+    }
+
     /// Whether asking the same again makes sense.
     pub fn can_retry(&self) -> bool {
         self.status.is_over()

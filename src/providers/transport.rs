@@ -43,7 +43,7 @@ impl Default for TimeLimits {
 
 /// How often a service is asked in all.
 const ATTEMPTS: usize = 3;
-/// The longest wait before the next attempt, whatever the service says.
+/// The longest wait before the next attempt.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The most that is read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -109,7 +109,8 @@ impl Providers {
                 route.service.base_url.trim_end_matches('/'),
                 dialect.path(ask.model)
             ),
-            body: dialect.body(ask).to_string().into(),
+            // As large as it is and no larger: it is held as long as it may be sent again.
+            body: dialect.body(ask).to_string().into_boxed_str().into_boxed_bytes().into(),
             service: ask.service.to_owned(),
             model: ask.model.to_owned(),
             quirks: ask.quirks,
@@ -177,7 +178,10 @@ fn answer(
                 }
             }
             let Some(error) = failed else { return };
-            let wait = if passed_on || !error.fault.is_transient() { None } else { waits.next() };
+            // A service that wants to be left alone for longer is told of, not asked too early.
+            let too_long = error.retry_after.is_some_and(|wait| wait > MAX_WAIT);
+            let again = !passed_on && !too_long && error.fault.is_transient();
+            let wait = if again { waits.next() } else { None };
             let told = match &key {
                 Some(key) => key.hide_in(&error.message),
                 None => error.message.clone(),
@@ -192,7 +196,7 @@ fn answer(
                 return;
             };
             // Its own word counts, as the least.
-            let wait = wait.max(error.retry_after.unwrap_or_default()).min(MAX_WAIT);
+            let wait = wait.max(error.retry_after.unwrap_or_default());
             attempt += 1;
             yield Ok(ModelEvent::Retrying {
                 attempt,

@@ -38,14 +38,19 @@ impl Store {
             // An answer of "saved" must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
+            // The last page of every run's log is written again and again: let the WAL take it.
+            .pragma("wal_autocheckpoint", "8000")
             .busy_timeout(BUSY_TIMEOUT);
         let write = SqlitePoolOptions::new()
             .max_connections(1)
+            // A file does not go away as a server does.
+            .test_before_acquire(false)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(options.clone())
             .await?;
         let read = SqlitePoolOptions::new()
             .max_connections(SQLITE_READERS)
+            .test_before_acquire(false)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_lazy_with(options.pragma("query_only", "on"));
         let store =

@@ -91,22 +91,19 @@ impl Link {
         row.map(Conversation::from).ok_or(StoreError::NotFound("conversation"))
     }
 
-    /// Makes this the conversation in which a persona's agent is talked to, if it still is at `from`.
+    /// Makes this the conversation in which a persona's agent is talked to.
     pub async fn set_agent_conversation(
         &mut self,
         persona: &PersonaId,
-        from: Option<&ConversationId>,
-        to: &ConversationId,
-    ) -> Result<bool, StoreError> {
-        const SQL: &str = "update persona set agent_conversation_id = $4
-            where space_id = $1 and persona_id = $2 and deleted_at is null
-                and coalesce(agent_conversation_id, '') = $3";
+        conversation: &ConversationId,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "update persona set agent_conversation_id = $3
+            where space_id = $1 and persona_id = $2";
         let space = self.space.clone();
-        let from = from.map(|from| from.as_str()).unwrap_or_default();
-        let moved = on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(persona.as_str()).bind(from).bind(to.as_str())
-            .execute(wire).await?.rows_affected());
-        Ok(moved > 0)
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(persona.as_str()).bind(conversation.as_str())
+            .execute(wire).await.map(drop)?);
+        Ok(())
     }
 
     /// Adds a message.

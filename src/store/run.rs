@@ -168,18 +168,6 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
-    /// The last run that a message asked for.
-    pub async fn run_for(&mut self, message: &MessageId) -> Result<Option<Run>, StoreError> {
-        let sql = format!(
-            "select {COLUMNS} from run where space_id = $1 and message_id = $2
-                order by attempt desc limit 1"
-        );
-        let space = self.space.clone();
-        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(space.as_str()).bind(message.as_str()).fetch_optional(wire).await?);
-        row.map(Run::try_from).transpose()
-    }
-
     /// Says that a run goes on, if it has not ended.
     pub async fn mark_running(&mut self, id: &RunId, at: Timestamp) -> Result<bool, StoreError> {
         const SQL: &str = "update run set status = 'running', alive_at = $3
@@ -276,6 +264,8 @@ impl Link {
                         .push_bind(serde_json::json!(row.event).to_string())
                         .push_bind(row.at.0);
                 });
+                // A write whose success was lost on the way is repeated.
+                insert.push(" on conflict do nothing");
                 insert.build().persistent(false).execute(wire).await.map(drop)?;
             });
         }
@@ -306,12 +296,11 @@ impl Store {
         Ok(asked.into_iter().map(RunId::new).collect())
     }
 
-    /// Runs of any Space that have not ended, though their process has: they are this node's
-    /// from before it started, or nothing was heard of them since `before`.
+    /// Runs of any Space that have not ended, though their process may have: those of this node
+    /// (the caller knows which of them it keeps itself) and those of which nothing was heard since `before`.
     pub async fn left_runs(
         &self,
         node: &str,
-        started: Timestamp,
         before: Timestamp,
     ) -> Result<Vec<OwnedRun>, StoreError> {
         #[derive(FromRow)]
@@ -323,12 +312,11 @@ impl Store {
         let sql = format!(
             "select space_id, {COLUMNS} from run
                 where status in ('queued', 'running')
-                    and ((node = $1 and created_at < $2) or alive_at < $3)
-                limit 1000"
+                    and (node = $1 or alive_at < $2)"
         );
         let mut link = self.read(&SpaceId::default()).await?;
         let rows: Vec<Row> = on!(link, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(node).bind(started.0).bind(before.0).fetch_all(wire).await?);
+            .bind(node).bind(before.0).fetch_all(wire).await?);
         let owned = |row: Row| {
             Ok(OwnedRun { space: SpaceId::new(row.space_id), run: Run::try_from(row.run)? })
         };

@@ -100,7 +100,8 @@ impl Link {
             "select {COLUMNS}
             where a.space_id = $1 and a.persona_id = $2 and a.run_id = (
                 select max(b.run_id) from test_answer b
-                where b.space_id = a.space_id and b.test_input_id = a.test_input_id)"
+                where b.space_id = a.space_id and b.test_input_id = a.test_input_id)
+            order by a.run_id"
         );
         let space = self.space.clone();
         let rows: Vec<Row> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))

@@ -12,17 +12,26 @@ use crate::{
 };
 
 /// How much of each is shown, in characters; the whole of one is read by itself.
-const SHOWN: usize = 1000;
+const SHOWN: usize = 400;
+/// How many are listed at once.
+const PAGE: usize = 60;
 
 /// Lists the persona's test inputs: what people would say to it, to see what it answers. Long ones are
 /// cut; get_test_input reads one whole.
 #[derive(Deserialize, JsonSchema)]
-pub struct Input {}
+pub struct Input {
+    /// Only those after this one: the `next` of the list before. Absent for the first.
+    #[serde(default)]
+    after: Option<TestInputId>,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct List {
     test_inputs: Vec<Entry>,
+    /// Where to go on, when there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<TestInputId>,
 }
 
 #[derive(Serialize)]
@@ -39,9 +48,12 @@ impl Tool for ListTestInputs {
     const NAME: &'static str = "list_test_inputs";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, _: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
         desk.persona().await?;
         let inputs = desk.read().await?.test_inputs(&desk.persona).await?;
+        let seen = input.after.and_then(|after| inputs.iter().position(|input| input.id == after));
+        let rest = inputs.len() - seen.map_or(0, |seen| seen + 1);
+        let inputs = inputs.into_iter().skip(seen.map_or(0, |seen| seen + 1)).take(PAGE);
         let entry = |input: crate::domain::test_input::TestInput| {
             let whole = input.fields.content;
             let mut content: String = whole.chars().take(SHOWN).collect();
@@ -50,6 +62,8 @@ impl Tool for ListTestInputs {
             }
             Entry { id: input.id, content }
         };
-        Ok(ToolOutput::json(&List { test_inputs: inputs.into_iter().map(entry).collect() }))
+        let test_inputs: Vec<Entry> = inputs.map(entry).collect();
+        let next = test_inputs.last().filter(|_| rest > PAGE).map(|last| last.id.clone());
+        Ok(ToolOutput::json(&List { test_inputs, next }))
     }
 }

@@ -91,13 +91,11 @@ impl Tool for RunTestInputs {
     }
 }
 
-/// Runs one test input to its end, or until the run that asked for it is stopped.
+/// Runs one test input to its end. It is stopped with the run that asked for it.
 async fn answer(desk: &ToolDesk, id: TestInputId) -> Result<Answer, ApiError> {
-    let run = desk.agent.run_test_input(&desk.scope, &id).await?;
-    let ended = tokio::select! {
-        ended = desk.agent.ended(&desk.scope, &run.id) => ended?,
-        () = desk.stopped.cancelled() => desk.agent.stop(&desk.scope, &run.id).await?,
-    };
+    let stopped = desk.stopped.child_token();
+    let run = desk.agent.run_test_input(&desk.scope, &id, stopped).await?;
+    let ended = desk.agent.ended(&desk.scope, &run.id).await?;
     let mut link = desk.agent.store().read(&desk.scope.space).await?;
     let input = link.message(&ended.message_id).await?.text();
     let text = link.message(&ended.reply_id).await.map(|reply| reply.text()).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::{
     app::{
         platform::Watch,
         server_fns::answers::{
-            RunAllTestInputs, RunTestInput, ShownAnswer, StopRun, earlier_answers, list_answers,
+            RunAllTestInputs, RunTestInput, ShownAnswer, StopRun, earlier_answers, newest_answer,
             run_all_test_inputs, run_test_input, stop_run,
         },
         state::answer::apply,
@@ -94,7 +94,7 @@ impl AnswerBook {
             });
             let Some(Some((input, run))) = next else { break };
             let shown = self.of(&input);
-            let this = run.clone();
+            let (this, of) = (run.clone(), input.clone());
             self.watch.open(
                 &run,
                 move |event| {
@@ -108,12 +108,12 @@ impl AnswerBook {
                         }
                     });
                     if over {
-                        self.finish(&this);
+                        self.finish(of.clone(), &this);
                     }
                 },
                 {
                     let run = run.clone();
-                    move || self.finish(&run)
+                    move || self.finish(input.clone(), &run)
                 },
             );
         }
@@ -121,24 +121,18 @@ impl AnswerBook {
     }
 
     /// A run is over, or cannot be followed: what is kept of it is shown.
-    fn finish(self, run: &RunId) {
+    fn finish(self, input: TestInputId, run: &RunId) {
         self.watch.close(run);
-        let Some(persona) = self.persona.try_get_value() else { return };
+        let run = run.clone();
         spawn_local(async move {
-            if let Ok(answers) = list_answers(persona).await {
-                for answer in answers.into_iter().filter(|shown| shown.answer.status.is_over()) {
-                    let known = self
-                        .shown
-                        .try_with_value(|shown| shown.get(&answer.answer.test_input_id).cloned());
-                    let Some(Some(signal)) = known else { continue };
-                    let same = signal
-                        .read_untracked()
-                        .as_ref()
-                        .is_some_and(|shown| shown.answer.run_id == answer.answer.run_id);
-                    if same {
-                        signal.set(Some(answer));
-                    }
-                }
+            let Ok(newest) = newest_answer(input.clone()).await else { return };
+            let known = self.shown.try_with_value(|shown| shown.get(&input).cloned()).flatten();
+            // Another run may have been started meanwhile.
+            if let Some(signal) = known
+                && newest.answer.run_id == run
+                && newest.answer.status.is_over()
+            {
+                signal.set(Some(newest));
             }
         });
         self.pump();
@@ -316,7 +310,9 @@ fn answer(shown: &ShownAnswer) -> AnyView {
         }
         RunStatus::Running => view! { <p class="streaming">{words}</p> }.into_any(),
         RunStatus::Done | RunStatus::Stopped | RunStatus::Failed | RunStatus::Interrupted => {
-            if html.is_empty() {
+            if words.is_empty() {
+                view! { <p class="faint">"It said nothing."</p> }.into_any()
+            } else if html.is_empty() {
                 view! { <p class="streaming">{words}</p> }.into_any()
             } else {
                 view! { <div class="prose small" inner_html=html.clone()></div> }.into_any()

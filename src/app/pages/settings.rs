@@ -107,20 +107,21 @@ fn Models(settings: ModelSettings) -> impl IntoView {
                     <div class="pair">
                         <div class="field">
                             <label for="model-service">"Service"</label>
-                            <select id="model-service" name="service">
+                            <select id="model-service" name="model[service]">
                                 {names.into_iter().map(|(word, label)| view! { <option value=word>{label}</option> }).collect_view()}
                             </select>
                         </div>
-                        <Line name="name" label="Its name there" hint="As the service knows it" value=String::new()/>
+                        <Line name="model[name]" label="Its name there" hint="As the service knows it" value=String::new()/>
                     </div>
                     <div class="pair">
-                        <Line name="context" label="Tokens it can read" hint="Its context" value="32000".into()/>
-                        <Line name="max_output" label="Tokens of one answer" hint="At most" value="4096".into()/>
+                        <Line name="model[context]" label="Tokens it can read" hint="Its context" value="32000".into()/>
+                        <Line name="model[max_output]" label="Tokens of one answer" hint="At most" value="4096".into()/>
                     </div>
                     <div class="pair">
-                        <Line name="input_price" label="Dollars per million read" hint="Empty when not known" value=String::new() optional=true/>
-                        <Line name="output_price" label="Dollars per million written" hint="Empty when not known" value=String::new() optional=true/>
+                        <Line name="model[input_price]" label="Dollars per million read" hint="Empty when not known" value=String::new() optional=true/>
+                        <Line name="model[output_price]" label="Dollars per million written" hint="Empty when not known" value=String::new() optional=true/>
                     </div>
+                    <label class="row"><input type="checkbox" name="model[tools]" value="yes" checked/> "It can use tools"</label>
                     <p><button class="button">"Add model"</button></p>
                 </form>
             </details>
@@ -208,7 +209,7 @@ fn Line(
     value: String,
     #[prop(optional)] optional: bool,
 ) -> impl IntoView {
-    let id = format!("new-{name}");
+    let id = format!("new-{}", name.replace(['[', ']'], "-"));
     view! {
         <div class="field">
             <label for=id.clone()>{label}</label>

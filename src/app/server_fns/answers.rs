@@ -18,16 +18,18 @@ pub struct ShownAnswer {
     pub html: String,
 }
 
-/// The last answer to each test input of a persona.
-#[server(prefix = "/fn", endpoint = "list_answers")]
-pub async fn list_answers(
-    /// Whose.
-    persona: PersonaId,
-) -> Result<Vec<ShownAnswer>, ApiError> {
+/// The newest answer to a test input.
+#[server(prefix = "/fn", endpoint = "newest_answer")]
+pub async fn newest_answer(
+    /// Which test input.
+    id: TestInputId,
+) -> Result<ShownAnswer, ApiError> {
     use crate::state::{desk, shown_answer};
 
-    let answers = desk()?.read().await?.last_answers(&persona).await?;
-    Ok(answers.into_iter().map(shown_answer).collect())
+    let mut link = desk()?.read().await?;
+    link.test_input(&id).await?;
+    let newest = link.answers(&id, None, 1).await?.items.into_iter().next();
+    newest.map(shown_answer).ok_or_else(|| ApiError::not_found("answer"))
 }
 
 /// The answers to a test input, the newest first.
@@ -50,12 +52,13 @@ pub async fn run_test_input(
     /// Which one.
     id: TestInputId,
 ) -> Result<ShownAnswer, ApiError> {
-    use crate::state::{desk, shown_answer};
+    use tokio_util::sync::CancellationToken;
+
+    use crate::state::desk;
 
     let desk = desk()?;
-    desk.agent.run_test_input(&desk.scope, &id).await?;
-    let newest = desk.read().await?.answers(&id, None, 1).await?.items.into_iter().next();
-    newest.map(shown_answer).ok_or_else(|| ApiError::not_found("answer"))
+    desk.agent.run_test_input(&desk.scope, &id, CancellationToken::new()).await?;
+    newest_answer(id).await
 }
 
 /// Runs all test inputs of a persona, a few at a time.

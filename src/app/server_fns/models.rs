@@ -91,26 +91,33 @@ pub async fn reset_service(
     desk.agent.delete_service(&desk.scope, &service).await
 }
 
+/// A model as the form describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewModel {
+    /// The service that runs it.
+    pub service: String,
+    /// Its name there.
+    pub name: String,
+    /// How many tokens it can read.
+    pub context: u64,
+    /// How many tokens one answer may have.
+    pub max_output: u64,
+    /// What a million tokens read cost, in dollars; not known when empty.
+    #[serde(default)]
+    pub input_price: String,
+    /// What a million tokens written cost, in dollars; not known when empty.
+    #[serde(default)]
+    pub output_price: String,
+    /// Set when it can be given tools.
+    #[serde(default)]
+    pub tools: Option<String>,
+}
+
 /// Adds a model.
 #[server(prefix = "/fn", endpoint = "add_model")]
 pub async fn add_model(
-    /// The service that runs it.
-    service: String,
-    /// Its name there.
-    name: String,
-    /// What people call it; its name when empty.
-    #[server(default)]
-    label: String,
-    /// How many tokens it can read.
-    context: u64,
-    /// How many tokens one answer may have.
-    max_output: u64,
-    /// What a million tokens read cost, in dollars; not known when empty.
-    #[server(default)]
-    input_price: String,
-    /// What a million tokens written cost, in dollars; not known when empty.
-    #[server(default)]
-    output_price: String,
+    /// What is known of it.
+    model: NewModel,
 ) -> Result<(), ApiError> {
     use crate::{
         domain::model::{Model, Price},
@@ -118,18 +125,16 @@ pub async fn add_model(
     };
 
     let desk = desk()?;
-    let price = Price::read(&input_price, &output_price)?;
-    let label = if label.trim().is_empty() { name.clone() } else { label };
-    let id = format!("{service}/{name}");
+    let price = Price::read(&model.input_price, &model.output_price)?;
     let model = Model {
-        id,
-        service,
-        name,
-        label,
-        context,
-        max_output,
+        id: format!("{}/{}", model.service, model.name),
+        label: model.name.clone(),
+        service: model.service,
+        name: model.name,
+        context: model.context,
+        max_output: model.max_output,
         price,
-        tools: true,
+        tools: model.tools.is_some(),
         vision: false,
         reasoning: false,
     };

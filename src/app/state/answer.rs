@@ -14,7 +14,7 @@ pub fn apply(answer: &mut TestAnswer, event: Heard) {
         }
         "text" => answer.text.push_str(&event.delta),
         // Another part may follow; the space after the last one is not seen.
-        "part_ended" => answer.text.push_str("\n\n"),
+        "part_ended" if !answer.text.is_empty() => answer.text.push_str("\n\n"),
         "ended" => {
             answer.status = event.status.unwrap_or(RunStatus::Failed);
             answer.stop = event.stop;
