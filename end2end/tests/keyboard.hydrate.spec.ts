@@ -4,10 +4,11 @@ import { expect, open, test } from "./house";
 test("the palette finds personas and pages", async ({ page }) => {
   await open(page, "/settings");
   await page.keyboard.press("Control+k");
-  const search = page.getByRole("combobox");
+  const palette = page.getByRole("dialog");
+  const search = palette.getByRole("combobox");
   await expect(search).toBeFocused();
   await page.keyboard.type("retire");
-  await expect(page.getByRole("option")).toHaveCount(1);
+  await expect(palette.getByRole("option")).toHaveCount(1);
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/personas\/retirement-guide$/);
   await page.keyboard.press("Control+k");

@@ -107,7 +107,9 @@ fn Editor(data: EditorData) -> impl IntoView {
     let draft = autosave.draft;
     let text = move |field: &'static str| Memo::new(move |_| draft.read().text(field));
     let name = text(NAME.name);
-    let revision = Memo::new(move |_| draft.read().revision);
+    // A page that is left while it is made takes its draft along.
+    let first = persona.revision;
+    let revision = Memo::new(move |_| draft.try_read().map_or(first, |draft| draft.revision));
     let query = use_query_map();
     let shows_versions = Memo::new(move |_| query.read().get("versions").is_some());
     let is_new = persona.revision == 1 && persona.fields.name == NEW_NAME;
@@ -239,7 +241,9 @@ fn PersonaActions(id: PersonaId) -> impl IntoView {
 #[component]
 fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoView {
     let draft = autosave.draft;
-    let text = Memo::new(move |_| draft.read().text(SYSTEM_PROMPT.name));
+    let text = Memo::new(move |_| {
+        draft.try_read().map(|draft| draft.text(SYSTEM_PROMPT.name)).unwrap_or_default()
+    });
     autosave.adopt(SYSTEM_PROMPT.name, "system-prompt");
     let query = use_query_map();
     let previewing = Memo::new(move |_| query.read().get("preview").is_some());
