@@ -22,7 +22,7 @@ use crate::{
     domain::{
         error::ApiError,
         event::RunEvent,
-        message::{Message, PartBody, ToolCall, ToolResult},
+        message::{self, PartBody, ToolCall, ToolResult},
         persona::Persona,
         run::{Run, RunStatus, Spent},
         tokens::estimate,
@@ -58,7 +58,6 @@ struct Drive {
     run: Run,
     brief: Brief,
     turn: Turn,
-    branch: Vec<Message>,
     desk: Arc<ToolDesk>,
     began: Instant,
     deadline: Instant,
@@ -98,7 +97,6 @@ impl Agent {
             run,
             brief,
             turn,
-            branch: Vec::new(),
             began,
             first_token: None,
         };
@@ -150,10 +148,6 @@ impl Drive {
                 }
             },
         };
-        match self.read_branch().await {
-            Ok(branch) => self.branch = branch,
-            Err(error) => return failed(error),
-        }
         let mut steps: VecDeque<Step> = [Step::AskModel].into();
         while let Some(step) = steps.pop_front() {
             match step {
@@ -189,10 +183,6 @@ impl Drive {
         Ok(true)
     }
 
-    async fn read_branch(&self) -> Result<Vec<Message>, ApiError> {
-        Ok(self.agent.read(&self.scope).await?.branch(&self.run.message_id).await?)
-    }
-
     /// Keeps events and lets watchers see them.
     async fn tell(&mut self, events: Vec<RunEvent>) {
         if events.is_empty() {
@@ -212,10 +202,11 @@ impl Drive {
     }
 
     /// What the model is sent: the branch, and what this run has said and done so far.
-    fn window(&self) -> Vec<crate::domain::message::Turn> {
+    async fn window(&self) -> Result<Vec<message::Turn>, ApiError> {
         let model = &self.brief.route.model;
         let parts = self.live.parts();
-        let mut branch = self.branch.clone();
+        // Read for each step and let go of: a long conversation is not held while the model speaks.
+        let mut branch = self.agent.read(&self.scope).await?.branch(&self.run.message_id).await?;
         if !parts.is_empty() {
             branch.push(self.run.reply(parts));
         }
@@ -226,7 +217,7 @@ impl Drive {
             }
         }
         let reserved = estimate(&self.brief.system) as u64 + self.answer_tokens();
-        window::fit(&branch, model.context, reserved)
+        Ok(window::fit(&branch, model.context, reserved))
     }
 
     fn answer_tokens(&self) -> u64 {
@@ -240,7 +231,10 @@ impl Drive {
     }
 
     async fn ask_model(&mut self) -> Vec<Step> {
-        let turns = self.window();
+        let turns = match self.window().await {
+            Ok(turns) => turns,
+            Err(error) => return self.turn.on(Input::Failed(error)),
+        };
         let route = &self.brief.route;
         let ask = Ask {
             service: &route.service.service,
@@ -254,6 +248,7 @@ impl Drive {
         };
         // What is there already is taken together: it costs no wait, and one round for all of it.
         let mut answer = self.agent.shared.providers.ask(route, &ask).ready_chunks(AT_ONCE);
+        drop(turns);
         let label = route.service.label.clone();
         let live = self.live.clone();
         let (stopped, late) = (live.stopped.cancelled(), sleep_until(self.deadline));

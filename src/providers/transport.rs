@@ -150,7 +150,7 @@ impl Question {
 fn answer(
     client: Client,
     limits: TimeLimits,
-    question: Question,
+    mut question: Question,
     key: Option<Key>,
 ) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static {
     stream! {
@@ -164,18 +164,24 @@ fn answer(
         loop {
             let mut passed_on = false;
             let mut failed = None;
-            {
-                let events = attempt_once(&client, limits, &question, key.as_ref());
-                futures_util::pin_mut!(events);
-                while let Some(event) = events.next().await {
-                    match event {
-                        Ok(event) => {
-                            passed_on |= is_content(&event);
-                            yield Ok(event);
+            match send(&client, limits, &question, key.as_ref()).await {
+                Ok(response) => {
+                    let mut events = decoded(response, question.decoder(), limits.idle).boxed();
+                    while let Some(event) = events.next().await {
+                        match event {
+                            Ok(event) => {
+                                if !passed_on && is_content(&event) {
+                                    passed_on = true;
+                                    // It cannot be asked again, so the question need not be held.
+                                    question.body = bytes::Bytes::new();
+                                }
+                                yield Ok(event);
+                            }
+                            Err(error) => failed = Some(error),
                         }
-                        Err(error) => failed = Some(error),
                     }
                 }
+                Err(error) => failed = Some(error),
             }
             let Some(error) = failed else { return };
             // A service that wants to be left alone for longer is told of, not asked too early.
@@ -220,22 +226,14 @@ fn is_content(event: &ModelEvent) -> bool {
     }
 }
 
-fn attempt_once<'a>(
-    client: &'a Client,
-    limits: TimeLimits,
-    question: &'a Question,
-    key: Option<&'a Key>,
-) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + 'a {
+/// What an answer says.
+fn decoded(
+    response: Response,
+    mut decoder: Box<dyn Decoder>,
+    idle: Duration,
+) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static {
     stream! {
-        let response = match send(client, limits, question, key).await {
-            Ok(response) => response,
-            Err(error) => {
-                yield Err(error);
-                return;
-            }
-        };
-        let mut decoder = question.decoder();
-        let mut events = SseStream::from_bytes_stream(pieces(response, limits.idle).boxed());
+        let mut events = SseStream::from_bytes_stream(pieces(response, idle).boxed());
         loop {
             let decoded = match events.next().await {
                 Some(Ok(event)) => match event.data {
