@@ -10,8 +10,8 @@ use crate::domain::{
     timestamp::Timestamp,
 };
 
-/// The most rows that one statement writes: SQLite takes 32 766 parameters.
-const ROWS_AT_ONCE: usize = 1000;
+/// The most rows that one statement writes.
+const ROWS_AT_ONCE: usize = 128;
 
 const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, persona_id, persona_revision,
     model, status, stop, error, spent, created_at, ended_at";
@@ -246,31 +246,46 @@ impl Link {
         Ok(seq.cast_unsigned())
     }
 
-    /// Adds to what a run told.
+    /// Adds to what runs told.
     pub async fn append_events(&mut self, rows: &[EventRow]) -> Result<(), StoreError> {
-        for some in rows.chunks(ROWS_AT_ONCE) {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            // Statements of a few sizes only, so that each is prepared once.
+            let size = 1 << rest.len().min(ROWS_AT_ONCE).ilog2();
+            let (some, others) = rest.split_at(size);
+            rest = others;
+            let mut written = Vec::with_capacity(size);
+            for row in some {
+                let lengths =
+                    (!row.lengths.is_empty()).then(|| to_json(&row.lengths)).transpose()?;
+                written.push((row, lengths, to_json(&row.event)?));
+            }
             on!(self, wire => {
                 let mut insert = QueryBuilder::new(
                     "insert into run_event (space_id, run_id, seq, lengths, event, at) ",
                 );
-                insert.push_values(some, |mut values, row| {
-                    let lengths = (!row.lengths.is_empty())
-                        .then(|| serde_json::json!(row.lengths).to_string());
+                insert.push_values(written, |mut values, (row, lengths, event)| {
                     values
                         .push_bind(row.space.as_str())
                         .push_bind(row.run.as_str())
                         .push_bind(row.seq.cast_signed())
                         .push_bind(lengths)
-                        .push_bind(serde_json::json!(row.event).to_string())
+                        .push_bind(event)
                         .push_bind(row.at.0);
                 });
                 // A write whose success was lost on the way is repeated.
                 insert.push(" on conflict do nothing");
-                insert.build().persistent(false).execute(wire).await.map(drop)?;
+                insert.build().execute(wire).await.map(drop)?;
             });
         }
         Ok(())
     }
+}
+
+/// What we write as JSON. It cannot fail for what we have.
+fn to_json(thing: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(thing)
+        .map_err(|error| StoreError::Failed(sqlx::Error::Encode(error.into())))
 }
 
 impl Store {
