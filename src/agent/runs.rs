@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, driver::Brief, live::Live};
+use super::{Agent, driver::Brief, live::Live, watch::LOOK};
 use crate::{
     changes::Scope,
     domain::{
@@ -167,7 +167,7 @@ impl Agent {
                 return Ok(run);
             }
             // It goes on in another process.
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 

@@ -20,8 +20,9 @@ use crate::{
 
 /// How many rows of the log are read at once.
 const PAGE: u32 = 500;
-/// How often the log of a run that goes on in another process is looked at.
-const LOOK: Duration = Duration::from_millis(150);
+/// How often a run that goes on in another process is looked at: all that is shared with that process is
+/// the database, which calls nobody.
+pub(super) const LOOK: Duration = Duration::from_millis(150);
 
 /// What a watcher is told.
 pub type Events = BoxStream<'static, Result<Arc<Stamped>, ApiError>>;
