@@ -114,9 +114,18 @@ impl Catalog {
         &self.models
     }
 
-    /// All services.
-    pub fn services(&self) -> &[ServiceStatus] {
-        &self.services
+    /// All services, as they may be shown: what stands before an `@` in an address is a secret.
+    pub fn services(&self) -> Vec<ServiceStatus> {
+        let mut services = self.services.clone();
+        for ServiceStatus { service, .. } in &mut services {
+            let scheme = service.base_url.find("://").map_or(0, |at| at + 3);
+            let host = &service.base_url[scheme..];
+            let host = host.split('/').next().unwrap_or_default();
+            if let Some(secret) = host.rfind('@') {
+                service.base_url.replace_range(scheme..scheme + secret, "…");
+            }
+        }
+        services
     }
 
     /// The model that speaks when nobody says which.
@@ -235,6 +244,17 @@ mod tests {
             let found = catalog.find(unknown).map(|route| route.model.id);
             assert_eq!(found.is_ok(), unknown.is_empty(), "{unknown}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_used_and_not_shown() {
+        let catalog = catalog(&[("OPENAI_BASE_URL", "https://me:secret@proxy/v1@2")]);
+
+        let used = catalog.find("gpt-4o").unwrap().service.base_url;
+        let services = catalog.services();
+        let openai = services.iter().find(|known| known.service.service == "openai").unwrap();
+        assert_eq!(used, "https://me:secret@proxy/v1@2");
+        assert_eq!(openai.service.base_url, "https://…@proxy/v1@2");
     }
 
     #[test]

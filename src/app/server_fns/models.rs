@@ -49,7 +49,7 @@ pub async fn list_models() -> Result<ModelSettings, ApiError> {
         added: added.iter().any(|added| added.id == model.id),
     };
     Ok(ModelSettings {
-        services: catalog.services().to_vec(),
+        services: catalog.services(),
         models: catalog.models().iter().map(named).collect(),
         default_model: catalog.default_model().into(),
         refused: refused_form(),
