@@ -10,6 +10,7 @@ mod driver;
 mod editor;
 mod live;
 mod log;
+mod notes;
 mod prompt;
 mod runs;
 mod settings;

@@ -8,7 +8,9 @@ mod changes;
 mod error;
 mod extract;
 mod health;
+mod live;
 mod models;
+mod pending_changes;
 mod persona_agent;
 mod personas;
 mod runs;
@@ -51,6 +53,8 @@ pub fn router() -> Router<AppState> {
         .merge(models::routes())
         .merge(bin::routes())
         .merge(changes::routes())
+        .merge(pending_changes::routes())
+        .merge(live::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))
         .route("/api", axum::routing::any(error::unknown_address))

@@ -4,7 +4,9 @@
 //! change written against an older revision is merged word by word, or answered with both texts.
 
 mod apply;
+mod decide;
 mod entity;
+mod proposals;
 mod rebase;
 mod samples;
 mod summary;
@@ -19,6 +21,7 @@ use crate::{
         change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome, REASON},
         error::ApiError,
         id::{ChangeId, PersonaId, SpaceId, TestInputId, UserId},
+        news::News,
         persona::Tier,
         test_input::{Move, TestInput, moved},
         timestamp::Timestamp,
@@ -64,12 +67,15 @@ enum Verdict {
     Deny,
 }
 
-fn verdict(actor: &Actor) -> Verdict {
+/// The one place where the tier decides. Even an agent that may act does so on its own persona only;
+/// about everything else it makes drafts.
+fn verdict(actor: &Actor, change: &Change, owner: Option<&PersonaId>) -> Verdict {
     match actor {
         Actor::Person { .. } | Actor::System => Verdict::Apply,
-        Actor::Persona { tier: Tier::Act, .. } => Verdict::Apply,
-        Actor::Persona { tier: Tier::Suggest, .. } => Verdict::Keep,
         Actor::Persona { tier: Tier::Read, .. } => Verdict::Deny,
+        Actor::Persona { .. } if change.op == Op::Purge => Verdict::Deny,
+        Actor::Persona { tier: Tier::Act, persona, .. } if owner == Some(persona) => Verdict::Apply,
+        Actor::Persona { tier: Tier::Act | Tier::Suggest, .. } => Verdict::Keep,
     }
 }
 
@@ -256,13 +262,27 @@ async fn pass(
 ) -> Result<Outcome, Refusal> {
     REASON.check(&change.reason)?;
     let id: ChangeId = new_id();
-    let (state, applied) = match verdict(actor) {
+    let owner = match &change.entity {
+        // What is about to be made says whose it is; what is about to go says so for the last time.
+        _ if change.op == Op::Create => entity::named_owner(&change),
+        known => entity::owner(link, known).await?,
+    };
+    let (state, applied) = match verdict(actor, &change, owner.as_ref()) {
         Verdict::Deny => {
-            let reason = "This persona's agent may only read. A person can raise its tier in the \
-                          persona's settings.";
+            let reason = match change.op {
+                Op::Purge => "Only a person removes something for good.",
+                _ => {
+                    "This persona's agent may only read. A person can raise its tier in the \
+                     persona's settings."
+                }
+            };
             return Err(ApiError::Denied { reason: reason.into() }.into());
         }
-        Verdict::Keep => (ChangeState::Pending, apply::rehearse(link, &change).await?),
+        Verdict::Keep => {
+            let rehearsed = apply::rehearse(link, &change).await?;
+            decide::supersede(link, actor, &change, at).await?;
+            (ChangeState::Pending, rehearsed)
+        }
         Verdict::Apply => {
             (ChangeState::Applied, apply::apply(link, actor, &id, &mut change, at).await?)
         }
@@ -290,6 +310,8 @@ async fn pass(
     if state == ChangeState::Applied {
         link.insert_audit(&row, actor, &summary, at).await?;
     }
+    let entity = &row.change.entity;
+    link.tell(News { persona_id: owner, ..News::of_change(&id, entity, state, row.to_revision) });
     Ok(Outcome { change_id: Some(id), state, revision: to.unwrap_or_default() })
 }
 

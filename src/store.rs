@@ -9,7 +9,9 @@ mod conversation;
 mod error;
 mod home;
 mod link;
+mod news;
 mod persona;
+mod proposal;
 mod run;
 mod settings;
 mod test_answer;
@@ -25,7 +27,10 @@ use std::sync::{
 pub use change::ChangeRow;
 pub use error::StoreError;
 pub use link::Link;
+pub use news::NewsFeed;
+use news::Newsroom;
 pub use persona::Head;
+pub use proposal::{Decision, ProposalRow};
 pub use run::{EventRow, OwnedRun};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use version::Author;
@@ -53,19 +58,20 @@ pub struct Store {
     pool: Pool,
     /// Set once the migrations are done; before that nobody gets a link.
     ready: Arc<AtomicBool>,
+    newsroom: Newsroom,
 }
 
 impl Store {
     /// A link that reads.
     pub async fn read(&self, space: &SpaceId) -> Result<Link, StoreError> {
         self.check_ready()?;
-        Link::read(&self.pool, space).await
+        Link::read(self, space).await
     }
 
     /// A link that writes. Nothing is kept until [`Link::commit`].
     pub async fn write(&self, space: &SpaceId) -> Result<Link, StoreError> {
         self.check_ready()?;
-        Link::write(&self.pool, space).await
+        Link::write(self, space).await
     }
 
     /// Whether the database answers and is migrated.

@@ -12,6 +12,7 @@ use super::{
     Agent,
     desk::ToolDesk,
     live::{Added, Live},
+    notes,
     runs::{close, opening},
     tool::{Effect, MAX_RESULT_BYTES, Registry},
     turn::{Finish, Input, Step, Turn},
@@ -48,6 +49,8 @@ pub struct Brief {
     pub system: Arc<str>,
     /// What it may use.
     pub tools: Registry,
+    /// What the person sees while they ask: told with the question, and not kept.
+    pub context: Option<Arc<str>>,
 }
 
 /// One run on its way.
@@ -206,7 +209,11 @@ impl Drive {
         let model = &self.brief.route.model;
         let parts = self.live.parts();
         // Read for each step and let go of: a long conversation is not held while the model speaks.
-        let mut branch = self.agent.read(&self.scope).await?.branch(&self.run.message_id).await?;
+        let mut link = self.agent.read(&self.scope).await?;
+        let mut branch = link.branch(&self.run.message_id).await?;
+        let decided = notes::decided(&mut link, &self.run, &branch).await?;
+        drop(link);
+        notes::add(&mut branch, self.brief.context.as_deref(), decided);
         if !parts.is_empty() {
             branch.push(self.run.reply(parts));
         }

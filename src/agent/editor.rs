@@ -39,12 +39,11 @@ impl Agent {
         scope: &Scope,
         persona: &PersonaId,
         words: &str,
+        context: Option<&str>,
     ) -> Result<Run, ApiError> {
-        if words.trim().is_empty() {
-            return Err(ApiError::invalid(MESSAGE.name, "The message must not be empty."));
-        }
-        MESSAGE.check(words)?;
-        let brief = self.editor_brief(scope, persona).await?;
+        check_words(words)?;
+        let mut brief = self.editor_brief(scope, persona).await?;
+        brief.context = context.map(Arc::from);
         let mut link = self.write(scope).await?;
         // Two first messages at once meet here, and the second finds what the first began.
         link.lock(&Entity::from(persona)).await?;
@@ -68,7 +67,8 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
-        Ok(Brief { persona: Arc::new(persona), route, system: system.into(), tools })
+        let persona = Arc::new(persona);
+        Ok(Brief { persona, route, system: system.into(), tools, context: None })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is
@@ -126,6 +126,14 @@ impl Agent {
             going_on: going_on.map(|run| run.id),
         })
     }
+}
+
+/// Refuses what nobody can answer.
+pub(super) fn check_words(words: &str) -> Result<(), ApiError> {
+    if words.trim().is_empty() {
+        return Err(ApiError::invalid(MESSAGE.name, "The message must not be empty."));
+    }
+    MESSAGE.check(words)
 }
 
 /// Begins a conversation with the agent of a persona and makes it the one in use.

@@ -14,6 +14,7 @@ use crate::{
         event::{RunEvent, Stamped, fold},
         id::{MessageId, RunId, SpaceId, TestInputId},
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
+        news::News,
         run::{Run, RunStatus, Spent},
         timestamp::Timestamp,
         version::Revision,
@@ -142,6 +143,7 @@ impl Agent {
         // It is known here before others can see its row, so that nobody takes it for a left one.
         let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told, stopped));
         self.lives().insert(run.id.clone(), live.clone());
+        link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
         if let Err(error) = link.commit().await {
             self.lives().remove(&run.id);
             return Err(error.into());
@@ -360,6 +362,7 @@ pub(super) async fn close(
     if !link.end_run(run).await? {
         return Ok(false);
     }
+    link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
     let at = run.ended_at.unwrap_or(run.created_at);
     let (space, event) = (space.clone(), run.ended());
     let ended = EventRow { space, run: run.id.clone(), seq, lengths: Vec::new(), event, at };

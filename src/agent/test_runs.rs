@@ -88,7 +88,8 @@ impl Agent {
     async fn speaking_brief(&self, scope: &Scope, persona: Persona) -> Result<Brief, ApiError> {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::speaking(&persona.fields).into();
-        Ok(Brief { persona: Arc::new(persona), route, system, tools: Registry::default() })
+        let (persona, tools) = (Arc::new(persona), Registry::default());
+        Ok(Brief { persona, route, system, tools, context: None })
     }
 
     async fn start_test(

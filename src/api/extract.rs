@@ -75,6 +75,27 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     })
 }
 
+/// A JSON body that may be left out.
+pub struct Given<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for Given<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        if request.headers().contains_key(header::CONTENT_TYPE) {
+            return Body::from_request(request, state).await.map(|Body(given)| Self(given));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
+        if bytes.is_empty() { Ok(Self(T::default())) } else { parse(&bytes).map(Self) }
+    }
+}
+
+impl<T: JsonSchema> OperationInput for Given<T> {
+    fn operation_input(context: &mut GenContext, operation: &mut Operation) {
+        Json::<T>::operation_input(context, operation);
+    }
+}
+
 impl<T: JsonSchema> OperationInput for Body<T> {
     fn operation_input(context: &mut GenContext, operation: &mut Operation) {
         Json::<T>::operation_input(context, operation);

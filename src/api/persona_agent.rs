@@ -193,7 +193,7 @@ async fn chat(
     desk: Desk,
     Body(said): Body<Said>,
 ) -> Result<EventStream, ApiError> {
-    let run = desk.agent.send(&desk.scope, &said.persona_id, &said.message).await?;
+    let run = desk.agent.send(&desk.scope, &said.persona_id, &said.message, None).await?;
     let events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
     let mut projection = Projection::default();
     let told = events.filter_map(move |event| {

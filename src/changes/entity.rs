@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{apply::Refusal, to_fields};
 use crate::{
     domain::{
-        change::{Entity, EntityKind, Fields},
+        change::{Change, Entity, EntityKind, Fields},
         error::ApiError,
         id::{PersonaId, TestInputId},
         persona::PersonaFields,
@@ -14,7 +14,7 @@ use crate::{
         test_input::{MAX_PER_PERSONA, TestInputFields},
         version::Revision,
     },
-    store::{Author, Head, Link},
+    store::{Author, Head, Link, StoreError},
 };
 
 /// The field that names a test input's persona when it is made.
@@ -146,6 +146,24 @@ pub async fn advance(
             link.advance_test_input(&test_input(entity), from, fields, author).await?
         }
     })
+}
+
+/// The persona that something is, or belongs to. What is not there belongs to nobody.
+pub async fn owner(link: &mut Link, entity: &Entity) -> Result<Option<PersonaId>, ApiError> {
+    match entity.kind {
+        EntityKind::Persona => Ok(Some(persona(entity))),
+        EntityKind::TestInput => match link.test_input_owner(&test_input(entity)).await {
+            Ok(owner) => Ok(Some(owner)),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+/// The persona that something new says it belongs to.
+pub fn named_owner(change: &Change) -> Option<PersonaId> {
+    let owner = change.patch.get(OWNER)?.as_str()?;
+    (change.entity.kind == EntityKind::TestInput).then(|| PersonaId::new(owner))
 }
 
 /// The persona that an entity names.

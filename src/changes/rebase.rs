@@ -76,7 +76,7 @@ fn join(
 }
 
 /// A value as a person reads it.
-fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

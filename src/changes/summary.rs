@@ -10,10 +10,7 @@ const QUOTE_CHARS: usize = 60;
 /// What the change does, in one line.
 pub fn of(change: &Change, before: &Fields) -> String {
     let what = change.entity.kind.noun();
-    let title = |fields: &Fields| {
-        let text = ["name", "content"].iter().find_map(|key| fields.get(*key)?.as_str());
-        text.map(quoted).unwrap_or_default()
-    };
+    let title = |fields: &Fields| quoted(named(fields));
     match change.op {
         Op::Create => format!("Made the {what} {}", title(&change.patch)),
         Op::Update => format!("Changed {}", changed(change, before)),
@@ -28,6 +25,18 @@ pub fn of(change: &Change, before: &Fields) -> String {
             }
         }
     }
+}
+
+fn named(fields: &Fields) -> &str {
+    ["name", "title", "content"]
+        .iter()
+        .find_map(|field| fields.get(*field)?.as_str())
+        .unwrap_or_default()
+}
+
+/// What a thing with these fields is called: its name, or its first words.
+pub fn title(fields: &Fields) -> String {
+    shortened(named(fields))
 }
 
 fn changed(change: &Change, before: &Fields) -> String {
@@ -48,8 +57,12 @@ fn changed(change: &Change, before: &Fields) -> String {
 }
 
 fn quoted(text: &str) -> String {
+    format!("“{}”", shortened(text))
+}
+
+fn shortened(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let cut: String = line.chars().take(QUOTE_CHARS).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };
-    format!("“{cut}{more}”")
+    format!("{cut}{more}")
 }

@@ -30,6 +30,11 @@ impl ActorKind {
         }
     }
 
+    /// Whether a person did it by hand.
+    pub fn is_person(self) -> bool {
+        self == Self::Person
+    }
+
     /// The kind with this word.
     pub fn from_word(word: &str) -> Self {
         match word {

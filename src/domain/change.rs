@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     field::TextField,
     id::{ChangeId, PersonaId, TestInputId, is_wellformed},
+    proposal::Source,
     version::Revision,
 };
 
@@ -135,6 +136,28 @@ pub enum ChangeState {
 }
 
 impl ChangeState {
+    /// All of them, in the order in which lists offer them.
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::Conflict,
+        Self::Applied,
+        Self::Rejected,
+        Self::Superseded,
+        Self::Expired,
+    ];
+
+    /// What a person calls it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pending => "Waiting",
+            Self::Applied => "Accepted",
+            Self::Rejected => "Rejected",
+            Self::Superseded => "Replaced",
+            Self::Expired => "Expired",
+            Self::Conflict => "In conflict",
+        }
+    }
+
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
         match self {
@@ -149,16 +172,7 @@ impl ChangeState {
 
     /// The state with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [
-            Self::Pending,
-            Self::Applied,
-            Self::Rejected,
-            Self::Superseded,
-            Self::Expired,
-            Self::Conflict,
-        ]
-        .into_iter()
-        .find(|state| state.word() == word)
+        Self::ALL.into_iter().find(|state| state.word() == word)
     }
 }
 
@@ -180,6 +194,8 @@ pub struct Change {
     pub reason: String,
     /// The change that this one takes back.
     pub undoes: Option<ChangeId>,
+    /// What its author had read before that nobody here wrote.
+    pub untrusted: Vec<Source>,
 }
 
 impl Change {
@@ -192,6 +208,7 @@ impl Change {
             base: None,
             reason: String::new(),
             undoes: None,
+            untrusted: Vec::new(),
         }
     }
 

@@ -48,6 +48,9 @@ pub struct Segment {
     pub kind: SegmentKind,
     /// The text; for a fold, how much is hidden.
     pub text: String,
+    /// Which change it is part of, counted from 0; `null` for what stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<usize>,
 }
 
 /// One field that differs between two versions.
@@ -161,21 +164,44 @@ fn readable(old: &str, hunks: Vec<Hunk>) -> Vec<Hunk> {
     out
 }
 
+/// The changes that make `new` out of `old`, as a person tells them apart.
+fn changes(old: &str, new: &str) -> Vec<Hunk> {
+    readable(old, hunks(old, new))
+}
+
+/// What `old` becomes when only some of the changes that lead to `new` are made. They are numbered as
+/// in [`segments`].
+pub fn accept(old: &str, new: &str, chosen: &[usize]) -> String {
+    let mut out = String::with_capacity(old.len().max(new.len()));
+    let mut at = 0;
+    for (number, hunk) in changes(old, new).into_iter().enumerate() {
+        out.push_str(&old[at..hunk.old.start]);
+        out.push_str(if chosen.contains(&number) {
+            &new[hunk.new]
+        } else {
+            &old[hunk.old.clone()]
+        });
+        at = hunk.old.end;
+    }
+    out.push_str(&old[at..]);
+    out
+}
+
 /// The diff as a person reads it: long unchanged stretches are folded.
 pub fn segments(old: &str, new: &str) -> Vec<Segment> {
-    let hunks = readable(old, hunks(old, new));
+    let hunks = changes(old, new);
     let mut out = Vec::new();
-    let mut push = |kind: SegmentKind, text: &str| {
+    let mut push = |kind: SegmentKind, text: &str, hunk: Option<usize>| {
         if !text.is_empty() {
-            out.push(Segment { kind, text: text.to_owned() });
+            out.push(Segment { kind, text: text.to_owned(), hunk });
         }
     };
     let mut at = 0;
     let count = hunks.len();
     for (number, hunk) in hunks.iter().enumerate() {
         fold(&old[at..hunk.old.start], number > 0, true, &mut push);
-        push(SegmentKind::Removed, &old[hunk.old.clone()]);
-        push(SegmentKind::Added, &new[hunk.new.clone()]);
+        push(SegmentKind::Removed, &old[hunk.old.clone()], Some(number));
+        push(SegmentKind::Added, &new[hunk.new.clone()], Some(number));
         at = hunk.old.end;
     }
     fold(&old[at..], count > 0, false, &mut push);
@@ -187,18 +213,19 @@ fn fold(
     text: &str,
     after_change: bool,
     before_change: bool,
-    push: &mut impl FnMut(SegmentKind, &str),
+    push: &mut impl FnMut(SegmentKind, &str, Option<usize>),
 ) {
     let head = if after_change { cut_at(text, CONTEXT_CHARS) } else { 0 };
     let tail = if before_change { cut_from_end(text, CONTEXT_CHARS) } else { text.len() };
     if tail <= head || text[head..tail].chars().count() < CONTEXT_CHARS {
-        push(SegmentKind::Same, text);
+        push(SegmentKind::Same, text, None);
         return;
     }
-    push(SegmentKind::Same, &text[..head]);
+    push(SegmentKind::Same, &text[..head], None);
     let hidden = text[head..tail].chars().count();
-    push(SegmentKind::Folded, &format!("{} characters unchanged", super::field::grouped(hidden)));
-    push(SegmentKind::Same, &text[tail..]);
+    let told = format!("{} characters unchanged", super::field::grouped(hidden));
+    push(SegmentKind::Folded, &told, None);
+    push(SegmentKind::Same, &text[tail..], None);
 }
 
 fn cut_at(text: &str, chars: usize) -> usize {
@@ -244,6 +271,18 @@ mod tests {
         assert_eq!(shown("", "new"), "[+new+]");
         assert_eq!(shown("old", ""), "[-old-]");
         assert_eq!(shown("same", "same"), "same");
+    }
+
+    #[test]
+    fn single_changes_can_be_accepted() {
+        let (old, new) = ("Be brief and kind.\nAsk once.", "Be short and kind.\nAsk twice.\nStop.");
+
+        assert_eq!(accept(old, new, &[0]), "Be short and kind.\nAsk once.");
+        assert_eq!(accept(old, new, &[1]), "Be brief and kind.\nAsk twice.\nStop.");
+        assert_eq!(accept(old, new, &[0, 1]), new);
+        assert_eq!(accept(old, new, &[7]), old);
+        let numbers: Vec<_> = segments(old, new).iter().filter_map(|piece| piece.hunk).collect();
+        assert_eq!(numbers, [0, 0, 1, 1]);
     }
 
     #[test]

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{change::Conflict, id::RunId};
+use super::{
+    change::{ChangeState, Conflict},
+    id::RunId,
+    timestamp::Timestamp,
+};
 
 /// Every failure that a user can meet, in the browser or through the API.
 ///
@@ -71,6 +75,15 @@ pub enum ApiError {
     NotNow {
         /// Why not, as a sentence.
         reason: String,
+    },
+    /// Somebody decided on this draft before.
+    #[error("This draft was decided on already: {}.", .state.label().to_lowercase())]
+    Decided {
+        /// What was decided.
+        state: ChangeState,
+        /// When; `null` when it ended by itself.
+        #[serde(rename = "decidedAt")]
+        decided_at: Option<Timestamp>,
     },
     /// A run is going on in this conversation already.
     #[error("The last message is still being answered. Wait for it, or stop it.")]
@@ -144,6 +157,7 @@ impl ApiError {
             | Self::Taken { .. }
             | Self::InBin { .. }
             | Self::NotNow { .. }
+            | Self::Decided { .. }
             | Self::Denied { .. }
             | Self::Misdirected { .. } => false,
         }
@@ -160,6 +174,7 @@ impl ApiError {
             | Self::Taken { .. }
             | Self::InBin { .. }
             | Self::NotNow { .. }
+            | Self::Decided { .. }
             | Self::Busy { .. } => 409,
             Self::TooLarge { .. } => 413,
             Self::WrongType { .. } => 415,

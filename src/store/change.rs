@@ -9,6 +9,7 @@ use crate::domain::{
     change::{Change, ChangeState, Entity, EntityKind, Op},
     id::{AuditId, ChangeId, PersonaId, RunId, UserId},
     list::Page,
+    proposal::LIFETIME_MS,
     timestamp::Timestamp,
     version::Revision,
 };
@@ -28,44 +29,6 @@ pub struct ChangeRow {
     pub to_revision: Option<Revision>,
     /// The change that took it back.
     pub undone_by: Option<ChangeId>,
-}
-
-#[derive(FromRow)]
-struct Row {
-    change_id: String,
-    entity_type: String,
-    entity_id: String,
-    op: String,
-    patch: String,
-    base_revision: Option<i64>,
-    state: String,
-    reason: String,
-    undoes: Option<String>,
-    undone_by: Option<String>,
-    from_revision: Option<i64>,
-    to_revision: Option<i64>,
-}
-
-impl Row {
-    /// `None` for a row of a kind that this program does not know.
-    fn into_change(self) -> Option<ChangeRow> {
-        let entity = Entity { kind: EntityKind::from_word(&self.entity_type)?, id: self.entity_id };
-        Some(ChangeRow {
-            id: ChangeId::new(self.change_id),
-            change: Change {
-                entity,
-                op: Op::from_word(&self.op)?,
-                patch: serde_json::from_str(&self.patch).ok()?,
-                base: self.base_revision,
-                reason: self.reason,
-                undoes: self.undoes.map(ChangeId::new),
-            },
-            state: ChangeState::from_word(&self.state)?,
-            from_revision: self.from_revision,
-            to_revision: self.to_revision,
-            undone_by: self.undone_by.map(ChangeId::new),
-        })
-    }
 }
 
 #[derive(FromRow)]
@@ -116,13 +79,17 @@ impl Link {
         const SQL: &str = "insert into pending_changes
             (space_id, change_id, entity_type, entity_id, op, patch, base_revision, state, summary,
                 reason, undoes, proposed_by_kind, proposed_by_user_id, proposed_by_persona_id,
-                run_id, created_at, decided_at, from_revision, to_revision)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-                $18, $19)";
+                run_id, conversation_id, untrusted, created_at, expires_at, decided_at,
+                from_revision, to_revision)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+                (select conversation_id from run where space_id = $1 and run_id = $15),
+                $16, $17, $18, $19, $20, $21)";
         let space = self.space.clone();
         let change = &row.change;
         let patch = serde_json::json!(change.patch).to_string();
-        let decided = (row.state != ChangeState::Pending).then_some(at.0);
+        let waits = row.state == ChangeState::Pending;
+        let untrusted =
+            (!change.untrusted.is_empty()).then(|| serde_json::json!(change.untrusted).to_string());
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(row.id.as_str())
             .bind(change.entity.kind.word()).bind(change.entity.id.as_str())
@@ -131,20 +98,19 @@ impl Link {
             .bind(change.undoes.as_ref().map(|id| id.as_str()))
             .bind(actor.kind().word()).bind(actor.user().map(|id| id.as_str()))
             .bind(actor.persona().map(|id| id.as_str())).bind(actor.run().map(|id| id.as_str()))
-            .bind(at.0).bind(decided).bind(row.from_revision).bind(row.to_revision)
+            .bind(untrusted).bind(at.0).bind(waits.then_some(at.0 + LIFETIME_MS))
+            .bind((!waits).then_some(at.0)).bind(row.from_revision).bind(row.to_revision)
             .execute(wire).await.map(drop)?);
         Ok(())
     }
 
     /// A change of this Space.
     pub async fn change(&mut self, id: &ChangeId) -> Result<ChangeRow, StoreError> {
-        const SQL: &str = "select change_id, entity_type, entity_id, op, patch, base_revision,
-                state, reason, undoes, undone_by, from_revision, to_revision
-            from pending_changes where space_id = $1 and change_id = $2";
-        let space = self.space.clone();
-        let row: Option<Row> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
-        row.and_then(Row::into_change).ok_or(StoreError::NotFound("change"))
+        match self.proposal(id).await {
+            Ok(proposal) => Ok(proposal.row),
+            Err(StoreError::NotFound(_)) => Err(StoreError::NotFound("change")),
+            Err(error) => Err(error),
+        }
     }
 
     /// Notes that a change was taken back. `false` when it was already.

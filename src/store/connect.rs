@@ -18,7 +18,7 @@ use sqlx::{
     },
 };
 
-use super::{POSTGRES_MIGRATIONS, Pool, SQLITE_MIGRATIONS, Store, StoreError};
+use super::{POSTGRES_MIGRATIONS, Pool, SQLITE_MIGRATIONS, Store, StoreError, news::Newsroom};
 
 /// How long a writer waits for another program that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,8 +53,7 @@ impl Store {
             .test_before_acquire(false)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_lazy_with(options.pragma("query_only", "on"));
-        let store =
-            Self { pool: Pool::Sqlite { write, read }, ready: Arc::new(AtomicBool::new(false)) };
+        let store = Self::around(Pool::Sqlite { write, read });
         store.migrate().await?;
         Ok(store)
     }
@@ -67,7 +66,11 @@ impl Store {
             .max_connections(POSTGRES_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_lazy_with(options);
-        Ok(Self { pool: Pool::Postgres(pool), ready: Arc::new(AtomicBool::new(false)) })
+        Ok(Self::around(Pool::Postgres(pool)))
+    }
+
+    fn around(pool: Pool) -> Self {
+        Self { pool, ready: Arc::new(AtomicBool::new(false)), newsroom: Newsroom::default() }
     }
 
     /// Brings the tables up to date. Until it has succeeded, the store gives no link.

@@ -2,16 +2,20 @@
 
 use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, Transaction, pool::PoolConnection};
 
-use super::{Pool, StoreError};
+use super::{Pool, Store, StoreError, news::Newsroom};
 use crate::domain::{
     change::{Entity, EntityKind},
     id::SpaceId,
+    news::News,
 };
 
 /// One connection, or one transaction, for one Space. Dropped without [`commit`](Link::commit), it
 /// leaves nothing behind.
 pub struct Link {
     pub(super) space: SpaceId,
+    /// What is told once it is kept.
+    pub(super) news: Vec<News>,
+    newsroom: Newsroom,
     held: Held,
 }
 
@@ -41,32 +45,39 @@ macro_rules! on {
 pub(super) use on;
 
 impl Link {
-    pub(super) async fn read(pool: &Pool, space: &SpaceId) -> Result<Self, StoreError> {
-        let held = match pool {
+    pub(super) async fn read(store: &Store, space: &SpaceId) -> Result<Self, StoreError> {
+        let held = match &store.pool {
             Pool::Sqlite { read, .. } => Held::SqliteRead(read.acquire().await?),
             Pool::Postgres(pool) => Held::PostgresRead(pool.acquire().await?),
         };
-        Ok(Self { space: space.clone(), held })
+        Ok(Self::new(store, space, held))
     }
 
-    pub(super) async fn write(pool: &Pool, space: &SpaceId) -> Result<Self, StoreError> {
-        let held = match pool {
+    pub(super) async fn write(store: &Store, space: &SpaceId) -> Result<Self, StoreError> {
+        let held = match &store.pool {
             // A deferred transaction could not wait for the lock when it turns to writing.
             Pool::Sqlite { write, .. } => {
                 Held::SqliteWrite(write.begin_with("begin immediate").await?)
             }
             Pool::Postgres(pool) => Held::PostgresWrite(pool.begin().await?),
         };
-        Ok(Self { space: space.clone(), held })
+        Ok(Self::new(store, space, held))
     }
 
-    /// Keeps what was written.
-    pub async fn commit(self) -> Result<(), StoreError> {
+    fn new(store: &Store, space: &SpaceId, held: Held) -> Self {
+        let newsroom = store.newsroom.clone();
+        Self { space: space.clone(), news: Vec::new(), newsroom, held }
+    }
+
+    /// Keeps what was written, and tells of it.
+    pub async fn commit(mut self) -> Result<(), StoreError> {
+        self.hand_over_news().await?;
         match self.held {
             Held::SqliteWrite(transaction) => transaction.commit().await?,
             Held::PostgresWrite(transaction) => transaction.commit().await?,
             Held::SqliteRead(_) | Held::PostgresRead(_) => {}
         }
+        Self::spread_news(&self.newsroom, &self.space, self.news);
         Ok(())
     }
 

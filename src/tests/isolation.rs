@@ -46,7 +46,8 @@ async fn no_route_reaches_into_another_space(house: House) {
     let change = neighbour.submit(create).await.unwrap().change_id.unwrap();
     let label = Change::new(&id, Op::Label).set("label", "production").set("revision", 1);
     neighbour.submit(label).await.unwrap();
-    let asked = neighbour.state.agent.send(&neighbour.state.scope, &id, "Tell me a secret").await;
+    let (agent, scope) = (&neighbour.state.agent, &neighbour.state.scope);
+    let asked = agent.send(scope, &id, "Tell me a secret", None).await;
     let run = asked.unwrap().id;
     neighbour.state.agent.ended(&neighbour.state.scope, &run).await.unwrap();
     let before = neighbour.read().await.audit(None, 200).await.unwrap();

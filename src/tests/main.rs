@@ -13,6 +13,7 @@ mod guards;
 mod isolation;
 mod pages;
 mod persona_agent;
+mod proposals;
 mod restart;
 mod runs;
 mod services;

@@ -1,0 +1,176 @@
+//! Drafts as people read them: beside what stands now, word by word.
+
+use super::{
+    Gate, entity,
+    rebase::{beside, rebase, text},
+    summary,
+};
+use crate::{
+    domain::{
+        change::{Change, ChangeState, Conflict, Fields, Op, field_label},
+        diff::segments,
+        error::ApiError,
+        id::ChangeId,
+        list::Page,
+        proposal::{Proposal, ProposedField, Proposer},
+        version::Revision,
+    },
+    store::{Link, ProposalRow, StoreError},
+};
+
+impl Gate {
+    /// The drafts that stand so, the last first.
+    pub async fn proposals(
+        &self,
+        state: ChangeState,
+        before: Option<&ChangeId>,
+        limit: u32,
+    ) -> Result<Page<Proposal>, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let page = link.proposals(state, before, limit).await?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for row in page.items {
+            items.push(shown(&mut link, row).await?);
+        }
+        Ok(Page { items, next: page.next })
+    }
+
+    /// One draft, however it stands.
+    pub async fn proposal(&self, id: &ChangeId) -> Result<Proposal, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let row = link.proposal(id).await?;
+        shown(&mut link, row).await
+    }
+}
+
+/// A draft beside what stands now or, once it was applied, what it did.
+async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError> {
+    let change = &draft.row.change;
+    let Comparison { title, before, after, revision, conflicts } = compared(link, &draft).await?;
+    let diff = match change.op {
+        Op::Create | Op::Update => differing(&before, &after),
+        Op::Delete | Op::Restore | Op::Purge | Op::Label => Vec::new(),
+    };
+    let name = match &draft.persona {
+        Some(persona) => match link.persona_head(persona).await {
+            Ok(head) => head.fields.name,
+            Err(StoreError::NotFound(_)) => "A persona that is gone".into(),
+            Err(error) => return Err(error.into()),
+        },
+        None => "You".into(),
+    };
+    let persona_id = entity::owner(link, &change.entity).await?;
+    let change = draft.row.change;
+    Ok(Proposal {
+        id: draft.row.id,
+        state: draft.row.state,
+        entity: change.entity,
+        title,
+        persona_id,
+        op: change.op,
+        summary: draft.summary,
+        reason: change.reason,
+        diff,
+        conflicts,
+        revision,
+        proposed_by: Proposer {
+            kind: draft.kind,
+            persona_id: draft.persona,
+            name,
+            run_id: draft.run,
+            conversation_id: draft.conversation,
+        },
+        untrusted: change.untrusted,
+        created_at: draft.created_at,
+        expires_at: draft.expires_at,
+        decided_at: draft.decided_at,
+        decided_by: draft.decided_by,
+        note: draft.note,
+        undone: draft.row.undone_by.is_some(),
+    })
+}
+
+struct Comparison {
+    title: String,
+    before: Fields,
+    after: Fields,
+    revision: Option<Revision>,
+    conflicts: Vec<Conflict>,
+}
+
+async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, ApiError> {
+    let change = &draft.row.change;
+    let nothing = |title: String| Comparison {
+        title,
+        before: Fields::new(),
+        after: Fields::new(),
+        revision: None,
+        conflicts: Vec::new(),
+    };
+    if change.op == Op::Create {
+        let title = summary::title(&change.patch);
+        return Ok(Comparison { after: change.patch.clone(), ..nothing(title) });
+    }
+    let head = match entity::head(link, &change.entity).await.map_err(ApiError::from) {
+        Ok(head) => head,
+        Err(ApiError::NotFound { .. }) => return Ok(nothing("Something that is gone".into())),
+        Err(error) => return Err(error),
+    };
+    let title = summary::title(&head.fields);
+    if change.op != Op::Update {
+        return Ok(Comparison { revision: Some(head.revision), ..nothing(title) });
+    }
+    // What was applied is shown as it was then.
+    if let (ChangeState::Applied, Some(from), Some(to)) =
+        (draft.row.state, draft.row.from_revision, draft.row.to_revision)
+    {
+        let before = entity::fields_at(link, &change.entity, from).await?;
+        let after = entity::fields_at(link, &change.entity, to).await?;
+        return Ok(Comparison { before, after, revision: Some(to), ..nothing(title) });
+    }
+    let base = match change.base {
+        Some(base) if base != head.revision => {
+            entity::fields_at(link, &change.entity, base).await?
+        }
+        _ => head.fields.clone(),
+    };
+    let (before, revision) = (head.fields, Some(head.revision));
+    let (after, conflicts) = merged(&base, &before, change, head.revision);
+    Ok(Comparison { title, before, after, revision, conflicts })
+}
+
+/// What stands now with the draft in it; where it does not fit, both texts, and the draft's as it is.
+fn merged(
+    base: &Fields,
+    current: &Fields,
+    change: &Change,
+    revision: Revision,
+) -> (Fields, Vec<Conflict>) {
+    match rebase(base, current, &change.patch, revision) {
+        Ok(after) => (after, Vec::new()),
+        Err(_) => {
+            let mut after = current.clone();
+            after.extend(change.patch.clone());
+            (after, beside(current, &change.patch, revision))
+        }
+    }
+}
+
+/// The fields of `after` that are not the same in `before`, word by word.
+fn differing(before: &Fields, after: &Fields) -> Vec<ProposedField> {
+    let is =
+        |fields: &Fields, field: &str| text(fields.get(field).unwrap_or(&serde_json::Value::Null));
+    after
+        .keys()
+        // Where a test input stands, and whose it is, is not what people read.
+        .filter(|field| !matches!(field.as_str(), "position" | "personaId"))
+        .map(|field| (field, is(before, field), is(after, field)))
+        .filter(|(_, before, after)| before != after)
+        .map(|(field, before, after)| ProposedField {
+            field: field.clone(),
+            label: field_label(field).to_owned(),
+            segments: segments(&before, &after),
+            after,
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! What open pages of a Space are told as it happens.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    change::{ChangeState, Entity},
+    id::{ChangeId, ConversationId, PersonaId, RunId},
+    run::RunStatus,
+    version::Revision,
+};
+
+/// What a piece of news is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Something may have been missed: look again at everything.
+    #[default]
+    Missed,
+    /// A change was applied, proposed or decided on.
+    Change,
+    /// A run began or ended.
+    Run,
+}
+
+/// One piece of news. Only what belongs to the topic is there: pages read it without knowing all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct News {
+    /// What it is about.
+    pub topic: Topic,
+    /// The change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_id: Option<ChangeId>,
+    /// Where the change stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<ChangeState>,
+    /// What it is about, as JSON names kinds.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub entity_type: String,
+    /// Which one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub entity_id: String,
+    /// The persona that a test input belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona_id: Option<PersonaId>,
+    /// The revision of the thing after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
+    /// The conversation in which a run goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<ConversationId>,
+    /// The run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Where the run stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<RunStatus>,
+}
+
+impl News {
+    /// A change stands elsewhere than before.
+    pub fn of_change(
+        id: &ChangeId,
+        entity: &Entity,
+        state: ChangeState,
+        revision: Option<Revision>,
+    ) -> Self {
+        Self {
+            topic: Topic::Change,
+            change_id: Some(id.clone()),
+            state: Some(state),
+            entity_type: entity.kind.word().into(),
+            entity_id: entity.id.clone(),
+            revision,
+            ..Self::default()
+        }
+    }
+
+    /// A run began or ended.
+    pub fn of_run(conversation: &ConversationId, run: &RunId, status: RunStatus) -> Self {
+        Self {
+            topic: Topic::Run,
+            conversation_id: Some(conversation.clone()),
+            run_id: Some(run.clone()),
+            status: Some(status),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A draft that somebody made for a person to decide on, and the decision.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    actor::ActorKind,
+    change::{ChangeState, Conflict, Entity, Fields, Op},
+    diff::Segment,
+    id::{ChangeId, ConversationId, PersonaId, RunId, UserId},
+    timestamp::Timestamp,
+    version::Revision,
+};
+
+/// How long a draft waits for a decision.
+pub const LIFETIME_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+/// A draft beside what stands now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// The change that is proposed.
+    pub id: ChangeId,
+    /// Where it stands.
+    pub state: ChangeState,
+    /// What it is about.
+    #[serde(flatten)]
+    pub entity: Entity,
+    /// What that is called.
+    pub title: String,
+    /// The persona it belongs to, for a test input.
+    pub persona_id: Option<PersonaId>,
+    /// What it does.
+    pub op: Op,
+    /// One line for people.
+    pub summary: String,
+    /// Why, in the author's words.
+    pub reason: String,
+    /// What would differ, or what differs since it was applied.
+    pub diff: Vec<ProposedField>,
+    /// Both texts of every field in which it no longer fits.
+    pub conflicts: Vec<Conflict>,
+    /// What `diff` is compared with; a decision about single changes names it.
+    pub revision: Option<Revision>,
+    /// Who made it.
+    pub proposed_by: Proposer,
+    /// What its author had read before that nobody here wrote.
+    pub untrusted: Vec<Source>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it is too old to be decided on.
+    pub expires_at: Option<Timestamp>,
+    /// When it was decided.
+    pub decided_at: Option<Timestamp>,
+    /// Who decided.
+    pub decided_by: Option<UserId>,
+    /// What they said about it.
+    pub note: String,
+    /// Whether it was applied and taken back again.
+    pub undone: bool,
+}
+
+impl Proposal {
+    /// Whether it can be decided on.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, ChangeState::Pending | ChangeState::Conflict)
+    }
+
+    /// How many changes can be accepted one by one.
+    pub fn choices(&self) -> usize {
+        self.diff.iter().map(|field| field.choices()).sum()
+    }
+}
+
+/// A field as a draft would write it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposedField {
+    /// The field, as JSON names it.
+    pub field: String,
+    /// The field, as a person names it.
+    pub label: String,
+    /// The whole text as it would stand.
+    pub after: String,
+    /// What differs, word by word. Pieces with the same `hunk` are accepted together.
+    pub segments: Vec<Segment>,
+}
+
+impl ProposedField {
+    /// How many changes it consists of.
+    pub fn choices(&self) -> usize {
+        self.segments.iter().filter_map(|segment| segment.hunk).max().map_or(0, |last| last + 1)
+    }
+}
+
+/// Who made a draft, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposer {
+    /// What kind of actor.
+    pub kind: ActorKind,
+    /// The persona that spoke.
+    pub persona_id: Option<PersonaId>,
+    /// What it is called.
+    pub name: String,
+    /// The run in which it spoke.
+    pub run_id: Option<RunId>,
+    /// The conversation in which that run went on.
+    pub conversation_id: Option<ConversationId>,
+}
+
+/// Something that was read and that nobody here wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// What it was.
+    #[serde(flatten)]
+    pub entity: Entity,
+    /// What it is called.
+    pub title: String,
+    /// The beginning of what was read.
+    pub passage: String,
+}
+
+/// How a person accepts a draft: whole, in part, or in their own words.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Approval {
+    /// The revision that the person saw. Needed with `hunks` and `patch`.
+    pub revision: Option<Revision>,
+    /// The changes to accept, by field, as the draft numbers them. A field that is not named is left
+    /// as it is. Without this, everything is accepted.
+    pub hunks: Option<BTreeMap<String, Vec<usize>>>,
+    /// Fields in the person's own words, instead of the draft's.
+    pub patch: Fields,
+}
+
+impl Approval {
+    /// Whether the draft is taken as it is.
+    pub fn is_whole(&self) -> bool {
+        self.hunks.is_none() && self.patch.is_empty()
+    }
+}

@@ -1,0 +1,272 @@
+//! Drafts that wait for a person, and what was decided.
+
+use sqlx::FromRow;
+
+use super::{Link, Store, StoreError, change::ChangeRow, link::on};
+use crate::domain::{
+    actor::ActorKind,
+    change::{Change, ChangeState, Entity, EntityKind, Op},
+    id::{ChangeId, ConversationId, PersonaId, RunId, UserId},
+    list::Page,
+    proposal::Source,
+    timestamp::Timestamp,
+    version::Revision,
+};
+
+/// A change with who proposed it and who decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProposalRow {
+    /// The change.
+    pub row: ChangeRow,
+    /// One line for people.
+    pub summary: String,
+    /// What kind of actor proposed it.
+    pub kind: ActorKind,
+    /// For whom.
+    pub user: Option<UserId>,
+    /// The persona that proposed it.
+    pub persona: Option<PersonaId>,
+    /// The run in which that happened.
+    pub run: Option<RunId>,
+    /// The conversation in which the run went on.
+    pub conversation: Option<ConversationId>,
+    /// When it was proposed.
+    pub created_at: Timestamp,
+    /// When it is too old.
+    pub expires_at: Option<Timestamp>,
+    /// Who decided.
+    pub decided_by: Option<UserId>,
+    /// When.
+    pub decided_at: Option<Timestamp>,
+    /// What they said about it.
+    pub note: String,
+}
+
+/// What a person decided about a draft.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision<'a> {
+    /// Where the draft stands from then on.
+    pub state: ChangeState,
+    /// Who decided; nobody when it ends by itself.
+    pub by: Option<&'a UserId>,
+    /// What they said about it.
+    pub note: &'a str,
+    /// When.
+    pub at: Timestamp,
+}
+
+#[derive(FromRow)]
+struct Row {
+    change_id: String,
+    entity_type: String,
+    entity_id: String,
+    op: String,
+    patch: String,
+    base_revision: Option<i64>,
+    state: String,
+    summary: String,
+    reason: String,
+    undoes: Option<String>,
+    undone_by: Option<String>,
+    proposed_by_kind: String,
+    proposed_by_user_id: Option<String>,
+    proposed_by_persona_id: Option<String>,
+    run_id: Option<String>,
+    conversation_id: Option<String>,
+    untrusted: Option<String>,
+    created_at: i64,
+    expires_at: Option<i64>,
+    decided_by_user_id: Option<String>,
+    decided_at: Option<i64>,
+    decision_note: Option<String>,
+    from_revision: Option<i64>,
+    to_revision: Option<i64>,
+}
+
+/// All columns of a change that a program reads.
+macro_rules! select_changes {
+    ($rest:literal) => {
+        concat!(
+            "select change_id, entity_type, entity_id, op, patch, base_revision, state, summary,
+                reason, undoes, undone_by, proposed_by_kind, proposed_by_user_id,
+                proposed_by_persona_id, run_id, conversation_id, untrusted, created_at, expires_at,
+                decided_by_user_id, decided_at, decision_note, from_revision, to_revision
+            from pending_changes ",
+            $rest
+        )
+    };
+}
+
+impl Row {
+    /// `None` for a row of a kind that this program does not know.
+    fn into_proposal(self) -> Option<ProposalRow> {
+        let untrusted = self.untrusted.as_deref().map(serde_json::from_str::<Vec<Source>>);
+        let change = Change {
+            entity: Entity { kind: EntityKind::from_word(&self.entity_type)?, id: self.entity_id },
+            op: Op::from_word(&self.op)?,
+            patch: serde_json::from_str(&self.patch).ok()?,
+            base: self.base_revision,
+            reason: self.reason,
+            undoes: self.undoes.map(ChangeId::new),
+            untrusted: untrusted.and_then(Result::ok).unwrap_or_default(),
+        };
+        Some(ProposalRow {
+            row: ChangeRow {
+                id: ChangeId::new(self.change_id),
+                change,
+                state: ChangeState::from_word(&self.state)?,
+                from_revision: self.from_revision,
+                to_revision: self.to_revision,
+                undone_by: self.undone_by.map(ChangeId::new),
+            },
+            summary: self.summary,
+            kind: ActorKind::from_word(&self.proposed_by_kind),
+            user: self.proposed_by_user_id.map(UserId::new),
+            persona: self.proposed_by_persona_id.map(PersonaId::new),
+            run: self.run_id.map(RunId::new),
+            conversation: self.conversation_id.map(ConversationId::new),
+            created_at: Timestamp(self.created_at),
+            expires_at: self.expires_at.map(Timestamp),
+            decided_by: self.decided_by_user_id.map(UserId::new),
+            decided_at: self.decided_at.map(Timestamp),
+            note: self.decision_note.unwrap_or_default(),
+        })
+    }
+}
+
+impl Link {
+    /// A change of this Space, with who proposed it and who decided.
+    pub async fn proposal(&mut self, id: &ChangeId) -> Result<ProposalRow, StoreError> {
+        const SQL: &str = select_changes!("where space_id = $1 and change_id = $2");
+        let space = self.space.clone();
+        let row: Option<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        row.and_then(Row::into_proposal).ok_or(StoreError::NotFound("draft"))
+    }
+
+    /// What personas proposed and stands so, and what persons wrote and could not be kept: the last
+    /// first.
+    pub async fn proposals(
+        &mut self,
+        state: ChangeState,
+        before: Option<&ChangeId>,
+        limit: u32,
+    ) -> Result<Page<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and state = $2 and change_id < $3
+                and (proposed_by_kind = 'persona' or state = 'conflict')
+            order by change_id desc limit $4"
+        );
+        let space = self.space.clone();
+        let before = before.map_or("~", ChangeId::as_str).to_owned();
+        let wanted = i64::from(limit) + 1;
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(state.word()).bind(before).bind(wanted)
+            .fetch_all(wire).await?);
+        let page = Page::cut(rows, limit, |row| row.change_id.clone());
+        let items = page.items.into_iter().filter_map(Row::into_proposal).collect();
+        Ok(Page { items, next: page.next })
+    }
+
+    /// What a conversation's runs proposed about one thing and still waits.
+    pub async fn waiting_beside(
+        &mut self,
+        entity: &Entity,
+        run: &RunId,
+    ) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and entity_type = $2 and entity_id = $3 and state = 'pending'
+                and conversation_id =
+                    (select conversation_id from run where space_id = $1 and run_id = $4)
+            order by change_id"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(entity.kind.word()).bind(entity.id.as_str())
+            .bind(run.as_str()).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
+    /// What was decided in a conversation since a moment, the first first.
+    pub async fn decided_since(
+        &mut self,
+        conversation: &ConversationId,
+        since: Timestamp,
+    ) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and conversation_id = $2 and decided_at > $3
+                and decided_by_user_id is not null and proposed_by_kind = 'persona'
+            order by decided_at, change_id limit 50"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).bind(since.0).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
+    /// How many drafts wait.
+    pub async fn count_waiting(&mut self) -> Result<i64, StoreError> {
+        const SQL: &str = "select count(*) from pending_changes
+            where space_id = $1 and state = 'pending'";
+        let space = self.space.clone();
+        Ok(on!(self, wire => sqlx::query_scalar(SQL).bind(space.as_str()).fetch_one(wire).await?))
+    }
+
+    /// Writes down a decision. `false` when the draft was decided on before.
+    pub async fn decide(
+        &mut self,
+        id: &ChangeId,
+        decision: Decision<'_>,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "update pending_changes
+            set state = $3, decided_by_user_id = $4, decided_at = $5, decision_note = $6
+            where space_id = $1 and change_id = $2 and state in ('pending', 'conflict')";
+        let space = self.space.clone();
+        let decided = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(decision.state.word())
+            .bind(decision.by.map(|user| user.as_str())).bind(decision.at.0).bind(decision.note)
+            .execute(wire).await?.rows_affected());
+        Ok(decided > 0)
+    }
+
+    /// Notes what an accepted draft found and made.
+    pub async fn mark_applied(
+        &mut self,
+        id: &ChangeId,
+        from: Option<Revision>,
+        to: Option<Revision>,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "update pending_changes set from_revision = $3, to_revision = $4
+            where space_id = $1 and change_id = $2";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(from).bind(to)
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Lets a rejected draft wait again. `false` when it was not rejected.
+    pub async fn reopen(&mut self, id: &ChangeId) -> Result<bool, StoreError> {
+        const SQL: &str = "update pending_changes
+            set state = 'pending', decided_by_user_id = null, decided_at = null, decision_note = null
+            where space_id = $1 and change_id = $2 and state = 'rejected'";
+        let space = self.space.clone();
+        let reopened = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).execute(wire).await?.rows_affected());
+        Ok(reopened > 0)
+    }
+}
+
+impl Store {
+    /// Ends the drafts of all Spaces that nobody decided on in time. Says how many there were.
+    pub async fn expire_drafts(&self, now: Timestamp) -> Result<u64, StoreError> {
+        const SQL: &str = "update pending_changes set state = 'expired', decided_at = $1
+            where state = 'pending' and expires_at <= $1";
+        // The statement is about all Spaces, so it does not matter for which one the link is.
+        let mut link = self.write(&"every-space".into()).await?;
+        let expired =
+            on!(link, wire => sqlx::query(SQL).bind(now.0).execute(wire).await?.rows_affected());
+        link.commit().await?;
+        Ok(expired)
+    }
+}
