@@ -5,6 +5,7 @@
 //!
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
+mod companion;
 mod desk;
 mod driver;
 mod editor;
@@ -14,6 +15,7 @@ mod notes;
 mod prompt;
 mod runs;
 mod settings;
+mod talk;
 mod test_runs;
 mod tool;
 mod tools;
@@ -31,6 +33,7 @@ use std::{
 pub use editor::History;
 use live::Live;
 use log::Log;
+pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;
 pub use turn::Guards;
@@ -78,6 +81,7 @@ struct Shared {
     /// What other processes on the same database call this one.
     node: String,
     persona_tools: Registry,
+    companion_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
     /// Where the test runs of a persona stand in line.
@@ -101,6 +105,7 @@ impl Agent {
             limits,
             node,
             persona_tools: tools::persona_tools(),
+            companion_tools: tools::companion_tools(),
             log,
             lives: Mutex::default(),
             lines: Mutex::default(),

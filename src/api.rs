@@ -13,6 +13,7 @@ mod models;
 mod pending_changes;
 mod persona_agent;
 mod personas;
+mod rail;
 mod runs;
 mod sse;
 mod test_answers;
@@ -55,6 +56,7 @@ pub fn router() -> Router<AppState> {
         .merge(changes::routes())
         .merge(pending_changes::routes())
         .merge(live::routes())
+        .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))
         .route("/api", axum::routing::any(error::unknown_address))

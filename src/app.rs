@@ -11,6 +11,7 @@ pub mod state;
 
 use components::{
     frame::Frame,
+    live::provide_live,
     notice::{Notices, provide_notices},
     theme_switch::provide_theme,
 };
@@ -21,10 +22,8 @@ use leptos_router::{
     components::{FlatRoutes, Route, Router},
     path,
 };
-use pages::{
-    bin::BinPage, conflict::ConflictPage, not_found::NotFoundPage, persona::PersonaPage,
-    personas::PersonasPage, settings::SettingsPage,
-};
+use pages::{ServedPage, not_found::NotFoundPage, persona::PersonaPage, personas::PersonasPage};
+use platform::served;
 
 /// The whole app. Pages are rendered whole before they are sent, so that they read without JavaScript
 /// and carry the right status.
@@ -32,6 +31,7 @@ use pages::{
 pub fn App() -> impl IntoView {
     provide_meta_context();
     provide_notices();
+    provide_live();
     provide_theme();
     view! {
         <Router>
@@ -39,9 +39,11 @@ pub fn App() -> impl IntoView {
                 <FlatRoutes fallback=NotFoundPage>
                     <Route path=path!("/") view=PersonasPage ssr=SsrMode::Async/>
                     <Route path=path!("/personas/:id") view=PersonaPage ssr=SsrMode::Async/>
-                    <Route path=path!("/conflicts/:id") view=ConflictPage ssr=SsrMode::Async/>
-                    <Route path=path!("/bin") view=BinPage ssr=SsrMode::Async/>
-                    <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/conflicts/:id") view=|| served(ServedPage::Conflict) ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox") view=|| served(ServedPage::Inbox) ssr=SsrMode::Async/>
+                    <Route path=path!("/audit") view=|| served(ServedPage::Audit) ssr=SsrMode::Async/>
+                    <Route path=path!("/bin") view=|| served(ServedPage::Bin) ssr=SsrMode::Async/>
+                    <Route path=path!("/settings") view=|| served(ServedPage::Settings) ssr=SsrMode::Async/>
                 </FlatRoutes>
             </Frame>
             <Notices/>

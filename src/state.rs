@@ -1,21 +1,19 @@
 //! What every request can reach.
 
-use std::collections::HashMap;
-
 use axum::{
     extract::{FromRef, FromRequestParts},
     http::{Method, header, request::Parts},
 };
-use leptos::{config::LeptosOptions, server_fn::error::ServerFnUrlError};
+use leptos::config::LeptosOptions;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::Agent,
+    agent::{Agent, Listener},
     app::{server_fns::answers::ShownAnswer, shell::SiteFiles},
     changes::{Gate, Scope},
     domain::{
         actor::Actor,
-        change::{Change, Outcome},
+        change::{Change, Entity, EntityKind, Outcome},
         error::ApiError,
         test_answer::TestAnswer,
     },
@@ -80,6 +78,58 @@ impl Desk {
     }
 }
 
+/// What a person looks at while they ask something.
+pub struct Viewed {
+    /// Who listens there.
+    pub listener: Listener,
+    /// What it is, for people; empty where it is no single thing.
+    pub title: String,
+    /// What the listener is told about it.
+    pub context: Option<String>,
+}
+
+/// The most of what is marked on a page that goes along with a question.
+const MAX_MARKED_CHARS: usize = 8000;
+
+/// What the page with this address shows. An address that is not ours shows nothing.
+pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiError> {
+    let path = at.split(['?', '#']).next().unwrap_or_default();
+    let mut steps = path.trim_matches('/').split('/');
+    let entity = match (steps.next(), steps.next()) {
+        (Some("personas"), Some(id)) => Some(Entity::new(EntityKind::Persona, id)),
+        _ => None,
+    };
+    let listener = match &entity {
+        Some(entity) if entity.kind == EntityKind::Persona => {
+            Listener::Persona(entity.id.as_str().into())
+        }
+        _ => Listener::Companion,
+    };
+    let title = match &entity {
+        Some(entity) => desk.gate.title(entity).await?,
+        None => String::new(),
+    };
+    let mut notes = Vec::new();
+    match &entity {
+        // The agent of a persona knows where it is.
+        Some(entity) if entity.kind == EntityKind::Persona => {}
+        Some(entity) => notes.push(format!(
+            "The person is looking at the {} “{title}” (entityType {}, entityId {}).",
+            entity.kind.noun(),
+            entity.kind.word(),
+            entity.id
+        )),
+        None => notes.push(format!("The person is looking at the page {path}.")),
+    }
+    let marked = marked.trim();
+    if !marked.is_empty() {
+        let marked: String = marked.chars().take(MAX_MARKED_CHARS).collect();
+        notes.push(format!("They marked this passage, and mean it:\n«{marked}»"));
+    }
+    let context = (!notes.is_empty()).then(|| notes.join("\n"));
+    Ok(Viewed { listener, title, context })
+}
+
 /// The desk of the server function that is running.
 pub fn desk() -> Result<Desk, ApiError> {
     let state = leptos::context::use_context::<AppState>();
@@ -95,14 +145,6 @@ fn is_plain_form() -> bool {
         let accept = parts.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
         posted && accept.is_some_and(|accept| accept.contains("text/html"))
     })
-}
-
-/// Why the plain form that led to this page was refused: it stands in the page's address.
-pub fn refused_form() -> Option<String> {
-    let parts = leptos::context::use_context::<Parts>()?;
-    let query = axum::extract::Query::<HashMap<String, String>>::try_from_uri(&parts.uri).ok()?;
-    let refused = query.get("__err")?;
-    Some(ServerFnUrlError::<ApiError>::decode_err(refused).to_string())
 }
 
 /// What a person wrote in a plain form must not be lost in a redirect: when it cannot be saved, it is

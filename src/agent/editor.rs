@@ -14,13 +14,15 @@ use crate::{
     domain::{
         change::Entity,
         error::ApiError,
-        event::fold,
         id::{ConversationId, PersonaId, RunId},
         message::{Conversation, ConversationKind, MESSAGE, Turn},
         run::Run,
     },
     store::{Link, new_id, now},
 };
+
+/// The most messages of a history.
+const MAX_HISTORY: u32 = 2000;
 
 /// What was said with the agent of a persona.
 pub struct History {
@@ -93,38 +95,13 @@ impl Agent {
 
     /// What was said with the agent of a persona, in the conversation in use.
     pub async fn history(&self, scope: &Scope, persona: &PersonaId) -> Result<History, ApiError> {
-        let mut link = self.read(scope).await?;
-        let persona = link.persona(persona).await?;
+        let persona = self.read(scope).await?.persona(persona).await?;
         let Some(id) = persona.agent_chat_session_id else {
             return Ok(History { conversation: None, turns: Vec::new(), going_on: None });
         };
-        // The run is looked for first: if it ends before the branch is read, its answer is in there.
-        let going_on = link.run_going_on(&id).await?;
-        let conversation = link.conversation(&id).await?;
-        let mut branch = match &conversation.leaf {
-            Some(leaf) => link.branch(leaf).await?,
-            None => Vec::new(),
-        };
-        if let Some(run) = &going_on
-            && branch.last().is_some_and(|last| last.id == run.message_id)
-        {
-            let parts = match self.live(&run.id) {
-                Some(live) => live.parts(),
-                None => {
-                    let mut parts = Vec::new();
-                    for one in link.run_events(&run.id, 0, u32::MAX).await? {
-                        fold(&mut parts, one.at, &one.event);
-                    }
-                    parts
-                }
-            };
-            branch.push(run.reply(parts));
-        }
-        Ok(History {
-            conversation: Some(id),
-            turns: turns(&branch),
-            going_on: going_on.map(|run| run.id),
-        })
+        let talk = self.talk(scope, &id, None, MAX_HISTORY).await?;
+        let going_on = talk.run.filter(|run| !run.status.is_over()).map(|run| run.id);
+        Ok(History { conversation: Some(id), turns: turns(&talk.messages), going_on })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::domain::persona::{Persona, PersonaFields, Tier};
 
 const PERSONA_AGENT: &str = include_str!("prompts/persona_agent.md");
+const COMPANION: &str = include_str!("prompts/companion.md");
 
 /// The prompt of the agent that works on a persona.
 pub fn persona_agent(persona: &Persona) -> String {
@@ -27,6 +28,22 @@ pub fn persona_agent(persona: &Persona) -> String {
         .replace("{{name}}", persona.fields.name.trim())
 }
 
+/// The prompt of the companion.
+pub fn companion(persona: &Persona) -> String {
+    let tier = match persona.fields.tier {
+        Tier::Read => {
+            "At present you may only read: propose_change is denied. Say so when the person wants a \
+             change, and that they can raise your tier on your own page."
+        }
+        Tier::Suggest | Tier::Act => "",
+    };
+    COMPANION
+        .replace("{{tier}}", tier)
+        // Last, so that what stands in them is not filled.
+        .replace("{{name}}", persona.fields.name.trim())
+        .replace("{{voice}}", persona.fields.system_prompt.trim())
+}
+
 /// The prompt of a persona that speaks for itself.
 pub fn speaking(persona: &PersonaFields) -> String {
     persona.system_prompt.clone()
@@ -48,9 +65,9 @@ mod tests {
             updated_at: crate::domain::timestamp::Timestamp(0),
         };
 
-        let prompt = persona_agent(&persona);
-
-        assert!(prompt.contains("Ann"));
-        assert!(!prompt.contains("{{"), "{prompt}");
+        for prompt in [persona_agent(&persona), companion(&persona)] {
+            assert!(prompt.contains("Ann"));
+            assert!(!prompt.contains("{{"), "{prompt}");
+        }
     }
 }

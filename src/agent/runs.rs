@@ -204,8 +204,8 @@ impl Agent {
         match kind {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
-            ConversationKind::Editor => {
-                let brief = self.editor_brief(scope, &run.persona_id).await?;
+            ConversationKind::Editor | ConversationKind::Companion => {
+                let brief = self.brief(scope, kind, &run.persona_id).await?;
                 let (link, conversation) = self.last_run(scope, &run).await?;
                 self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
             }
@@ -215,9 +215,10 @@ impl Agent {
     /// Goes on with an answer that broke off.
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
-        let brief = self.editor_brief(scope, &run.persona_id).await?;
+        let kind = self.read(scope).await?.conversation(&run.conversation_id).await?.kind;
+        let brief = self.brief(scope, kind, &run.persona_id).await?;
         let (mut link, conversation) = self.last_run(scope, &run).await?;
-        if !run.can_continue() || conversation.kind == ConversationKind::Test {
+        if !run.can_continue() || kind == ConversationKind::Test {
             let reason = "That answer did not break off, so there is nothing to go on with.";
             return Err(ApiError::NotNow { reason: reason.into() });
         }

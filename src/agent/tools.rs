@@ -34,6 +34,11 @@ pub fn persona_tools() -> Registry {
         .with(run_test_inputs::RunTestInputs)
 }
 
+/// What the companion may use: it looks at everything, and applies nothing.
+pub fn companion_tools() -> Registry {
+    Registry::default()
+}
+
 /// What became of a change, as the model is told.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -9,8 +9,30 @@ mod here;
 #[path = "platform/browser.rs"]
 mod here;
 
+#[cfg(feature = "ssr")]
+#[path = "platform/server/served.rs"]
+mod served;
+
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/served.rs"]
+mod served;
+
+#[cfg(feature = "ssr")]
+#[path = "platform/server/rail.rs"]
+mod rail;
+
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/rail.rs"]
+mod rail;
+
 pub use here::{
     Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
     forget_draft, keep_draft, kept_draft, note_early_typing, now, on_shortcut, open_dialog,
     remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
 };
+pub use rail::{
+    Following, act_on_draft, from_right, hear_news, hold_pointer, is_in, load_earlier_in_sight,
+    marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
+    remember, resize_rail, send_words, show_rail, waiting_in_rail,
+};
+pub use served::{refresh_served, refused_form, send_quiet_forms, served};

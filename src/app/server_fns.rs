@@ -1,10 +1,13 @@
 //! What pages ask of the server: three-line sentences that call a room's method.
 
 pub mod answers;
+pub mod audit;
 pub mod bin;
 pub mod conflicts;
 pub mod models;
 pub mod personas;
+pub mod proposals;
+pub mod rail;
 pub mod settings;
 pub mod test_inputs;
 pub mod versions;

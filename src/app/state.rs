@@ -2,5 +2,6 @@
 
 pub mod answer;
 pub mod draft;
+pub mod panel;
 pub mod shortcut;
 pub mod versions;

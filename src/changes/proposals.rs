@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        change::{Change, ChangeState, Conflict, Fields, Op, field_label},
+        change::{Change, ChangeState, Conflict, Entity, Fields, Op, field_label},
         diff::segments,
         error::ApiError,
         id::ChangeId,
@@ -33,6 +33,12 @@ impl Gate {
             items.push(shown(&mut link, row).await?);
         }
         Ok(Page { items, next: page.next })
+    }
+
+    /// What a thing is called.
+    pub async fn title(&self, entity: &Entity) -> Result<String, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        Ok(summary::title(&entity::head(&mut link, entity).await?.fields))
     }
 
     /// One draft, however it stands.

@@ -44,6 +44,8 @@ impl Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConversationKind {
+    /// With the companion, about everything in the Space.
+    Companion,
     /// With a persona's agent, which edits that persona.
     Editor,
     /// One test input and the persona's answer to it.
@@ -54,6 +56,7 @@ impl ConversationKind {
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
         match self {
+            Self::Companion => "companion",
             Self::Editor => "editor",
             Self::Test => "test",
         }
@@ -61,7 +64,11 @@ impl ConversationKind {
 
     /// The kind with this word.
     pub fn from_word(word: &str) -> Self {
-        if word == "test" { Self::Test } else { Self::Editor }
+        match word {
+            "test" => Self::Test,
+            "companion" => Self::Companion,
+            _ => Self::Editor,
+        }
     }
 }
 

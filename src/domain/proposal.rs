@@ -18,7 +18,7 @@ use super::{
 pub const LIFETIME_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// A draft beside what stands now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
     /// The change that is proposed.
@@ -75,7 +75,7 @@ impl Proposal {
 }
 
 /// A field as a draft would write it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProposedField {
     /// The field, as JSON names it.
@@ -96,7 +96,7 @@ impl ProposedField {
 }
 
 /// Who made a draft, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposer {
     /// What kind of actor.

@@ -91,6 +91,24 @@ impl Link {
         row.map(Conversation::from).ok_or(StoreError::NotFound("conversation"))
     }
 
+    /// The conversations with a persona of one kind, the last first.
+    pub async fn conversations(
+        &mut self,
+        persona: &PersonaId,
+        kind: ConversationKind,
+        limit: u32,
+    ) -> Result<Vec<Conversation>, StoreError> {
+        const SQL: &str = "select conversation_id, kind, persona_id, leaf_id, created_at
+            from conversation where space_id = $1 and persona_id = $2 and kind = $3
+                and deleted_at is null and leaf_id is not null
+            order by conversation_id desc limit $4";
+        let space = self.space.clone();
+        let rows: Vec<ConversationRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(persona.as_str()).bind(kind.word()).bind(i64::from(limit))
+            .fetch_all(wire).await?);
+        Ok(rows.into_iter().map(Conversation::from).collect())
+    }
+
     /// Makes this the conversation in which a persona's agent is talked to.
     pub async fn set_agent_conversation(
         &mut self,
@@ -156,15 +174,37 @@ impl Link {
         row.ok_or(StoreError::NotFound("message"))?.try_into()
     }
 
+    /// The conversation that a message is in.
+    pub async fn conversation_of(
+        &mut self,
+        message: &MessageId,
+    ) -> Result<ConversationId, StoreError> {
+        const SQL: &str =
+            "select conversation_id from message where space_id = $1 and message_id = $2";
+        let space = self.space.clone();
+        let id: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(message.as_str()).fetch_optional(wire).await?);
+        id.map(ConversationId::new).ok_or(StoreError::NotFound("message"))
+    }
+
     /// The messages from the beginning to this one.
     pub async fn branch(&mut self, leaf: &MessageId) -> Result<Vec<Message>, StoreError> {
+        self.branch_end(leaf, MAX_BRANCH).await
+    }
+
+    /// The last messages up to this one, at most so many.
+    pub async fn branch_end(
+        &mut self,
+        leaf: &MessageId,
+        most: i64,
+    ) -> Result<Vec<Message>, StoreError> {
         const SQL: &str = "with recursive branch (message_id, parent_id, depth) as (
                 select message_id, parent_id, cast(0 as bigint) from message
                 where space_id = $1 and message_id = $2
                 union all
                 select m.message_id, m.parent_id, b.depth + 1 from message m
                 join branch b on m.message_id = b.parent_id
-                where m.space_id = $1 and b.depth < $3
+                where m.space_id = $1 and b.depth + 1 < $3
             )
             select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at
@@ -172,7 +212,7 @@ impl Link {
             order by b.depth desc";
         let space = self.space.clone();
         let rows: Vec<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(leaf.as_str()).bind(MAX_BRANCH).fetch_all(wire).await?);
+            .bind(space.as_str()).bind(leaf.as_str()).bind(most).fetch_all(wire).await?);
         rows.into_iter().map(Message::try_from).collect()
     }
 }

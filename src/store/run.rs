@@ -168,6 +168,33 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
+    /// The run that was last begun in a conversation.
+    pub async fn last_run(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and conversation_id = $2
+                order by run_id desc limit 1"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
+    /// The run that was last begun for a message.
+    pub async fn run_of(&mut self, message: &MessageId) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and message_id = $2
+                order by attempt desc limit 1"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(message.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
     /// Says that a run goes on, if it has not ended.
     pub async fn mark_running(&mut self, id: &RunId, at: Timestamp) -> Result<bool, StoreError> {
         const SQL: &str = "update run set status = 'running', alive_at = $3

@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("agent", &["domain", "store", "providers", "changes"]),
     ("config", &[]),
     ("state", &["domain", "store", "changes", "agent", "markdown", "app"]),
-    ("api", &["domain", "store", "changes", "agent", "state"]),
+    ("api", &["domain", "store", "changes", "agent", "state", "markdown", "app"]),
     ("app", &["domain"]),
 ];
 /// What comes after all rooms and may use them all.

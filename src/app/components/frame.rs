@@ -6,7 +6,10 @@ use leptos_router::hooks::use_location;
 
 use super::{
     icon::{Glyph, Icon},
+    live::use_live,
+    notice::use_notices,
     palette::Palette,
+    rail::{Composer, Rail, Talk},
     theme_switch::ThemeSwitch,
 };
 use crate::app::{
@@ -36,8 +39,10 @@ impl Place {
 }
 
 /// The places in the navigation, also found by the palette.
-pub const PLACES: [Place; 3] = [
+pub const PLACES: [Place; 5] = [
     Place { path: "/", label: "Personas", icon: Icon::People },
+    Place { path: "/inbox", label: "Inbox", icon: Icon::Inbox },
+    Place { path: "/audit", label: "Audit", icon: Icon::History },
     Place { path: "/bin", label: "Bin", icon: Icon::Bin },
     Place { path: "/settings", label: "Settings", icon: Icon::Settings },
 ];
@@ -53,6 +58,14 @@ pub fn Frame(
     let help = NodeRef::<Dialog>::new();
     let opened = RwSignal::new(0_u32);
     let folded_out = RwSignal::new(false);
+    let board = use_notices();
+    let live = use_live();
+    let talk = Talk::open();
+    Effect::new(move |_| {
+        platform::send_quiet_forms(board);
+        live.start();
+        live.on(|_| platform::refresh_served());
+    });
     let open_palette = move || {
         *opened.write() += 1;
         platform::open_dialog(palette);
@@ -72,7 +85,8 @@ pub fn Frame(
                 true
             }
             Shortcut::Close => platform::close_popovers(),
-            Shortcut::Save => false,
+            Shortcut::Draft(key) => platform::act_on_draft(key),
+            Shortcut::Save | Shortcut::Talk => false,
         });
     });
     Effect::new(move |_| {
@@ -128,8 +142,8 @@ pub fn Frame(
             </header>
             <div class="side" id="side"></div>
             <main id="page" tabindex="-1">{children()}</main>
-            <div class="rail" id="rail"></div>
-            <div class="bar" id="bar"></div>
+            <Rail talk/>
+            <div class="bar" id="bar"><Composer talk/></div>
         </div>
         <Palette dialog=palette opened/>
         <dialog class="help" node_ref=help aria-labelledby="help-title">

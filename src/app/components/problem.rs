@@ -43,3 +43,9 @@ pub fn Problem(
         {move || error.get().map(|error| view! { <p class="problem" role="alert">{error.to_string()}</p> })}
     }
 }
+
+/// Why the plain form that led to this page was refused.
+#[component]
+pub fn RefusedForm() -> impl IntoView {
+    platform::refused_form().map(|refused| view! { <p class="problem" role="alert">{refused}</p> })
+}

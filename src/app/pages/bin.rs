@@ -1,15 +1,14 @@
 //! The bin.
 
-use leptos::prelude::*;
-use leptos_router::{components::A, hooks::use_query_map};
+use leptos::{prelude::*, server_fn::ServerFn};
+use leptos_router::hooks::use_query_map;
 
 use crate::{
     app::{
         components::{
             icon::{Glyph, Icon},
-            notice::use_notices,
             page_title::PageTitle,
-            problem::{PageProblem, Problem},
+            problem::{PageProblem, RefusedForm},
             when::When,
         },
         server_fns::bin::{EmptyBin, PurgeFromBin, RestoreFromBin, list_bin},
@@ -20,58 +19,29 @@ use crate::{
 /// What was deleted, and can come back.
 #[component]
 pub fn BinPage() -> impl IntoView {
-    let query = use_query_map();
-    let restore = ServerAction::<RestoreFromBin>::new();
-    let purge = ServerAction::<PurgeFromBin>::new();
-    let empty = ServerAction::<EmptyBin>::new();
-    let notices = use_notices();
-    let list = Resource::new(
-        move || {
-            let acts = (restore.version().get(), purge.version().get(), empty.version().get());
-            (query.read().get("after"), acts, notices.undone.get())
-        },
-        |(after, _, _)| list_bin(after),
-    );
-    Effect::new(move |_| {
-        if let Some(Ok(outcome)) = restore.value().get() {
-            notices.tell_with_undo("Restored.", outcome.change_id);
-        }
-    });
-    let failed = Signal::derive(move || {
-        let errors = [
-            restore.value().get().and_then(Result::err),
-            purge.value().get().and_then(Result::err),
-            empty.value().get().and_then(Result::err),
-        ];
-        errors.into_iter().flatten().next()
-    });
+    let after = use_query_map().read_untracked().get("after");
     view! {
         <PageTitle text="Bin"/>
         <header class="page-head"><h1>"Bin"</h1></header>
-        <Problem error=failed/>
-        <Transition fallback=|| view! { <div class="skeleton block"></div> }>
-            {move || Suspend::new(async move {
-                match list.await {
-                    Ok(page) => shown(page, restore, purge, empty).into_any(),
+        <RefusedForm/>
+        <Suspense>
+            {Suspend::new(async move {
+                match list_bin(after).await {
+                    Ok(page) => shown(page).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
-        </Transition>
+        </Suspense>
     }
 }
 
-fn shown(
-    page: Page<Binned>,
-    restore: ServerAction<RestoreFromBin>,
-    purge: ServerAction<PurgeFromBin>,
-    empty: ServerAction<EmptyBin>,
-) -> impl IntoView {
+fn shown(page: Page<Binned>) -> impl IntoView {
     if page.items.is_empty() {
         return view! {
             <section class="empty">
                 <h2>"The bin is empty"</h2>
                 <p>"What you delete waits here until you empty the bin."</p>
-                <p class="row"><A href="/" attr:class="button quiet">"Go to the personas"</A></p>
+                <p class="row"><a href="/" class="button quiet">"Go to the personas"</a></p>
             </section>
         }
         .into_any();
@@ -79,15 +49,15 @@ fn shown(
     let next = page.next.map(|after| format!("/bin?after={after}"));
     view! {
         <ul class="rows">
-            {page.items.into_iter().map(|thing| view! { <BinRow thing restore purge/> }).collect_view()}
+            {page.items.into_iter().map(|thing| view! { <BinRow thing/> }).collect_view()}
         </ul>
-        {next.map(|next| view! { <p class="more"><A href=next attr:class="button quiet">"Next page"</A></p> })}
+        {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Next page"</a></p> })}
         <details class="danger">
             <summary class="button quiet">"Empty the bin…"</summary>
-            <ActionForm action=empty attr:class="row">
+            <form method="post" action=EmptyBin::url() class="row" data-quiet data-told="The bin is empty.">
                 <span>"Everything in the bin goes, with all its versions. This cannot be undone."</span>
                 <button class="button bad">"Remove everything for good"</button>
-            </ActionForm>
+            </form>
         </details>
     }
     .into_any()
@@ -95,24 +65,20 @@ fn shown(
 
 /// One thing in the bin.
 #[component]
-fn BinRow(
-    thing: Binned,
-    restore: ServerAction<RestoreFromBin>,
-    purge: ServerAction<PurgeFromBin>,
-) -> impl IntoView {
+fn BinRow(thing: Binned) -> impl IntoView {
     let kind = thing.entity_type;
-    let id = StoredValue::new(thing.entity_id);
-    let title = StoredValue::new(thing.title);
+    let id = thing.entity_id;
     let hidden = move || {
         view! {
             <input type="hidden" name="kind" value=kind.word()/>
-            <input type="hidden" name="id" value=id.get_value()/>
+            <input type="hidden" name="id" value=id.clone()/>
         }
     };
+    let restore = format!("Restore {}", thing.title);
     view! {
         <li class="card row apart">
             <div class="card-text">
-                <strong class="one-line">{title.get_value()}</strong>
+                <strong class="one-line">{thing.title}</strong>
                 <span class="faint small">
                     {kind.noun()}
                     {thing.of.map(|of| format!(" of {of}"))}
@@ -120,20 +86,20 @@ fn BinRow(
                 </span>
             </div>
             <div class="row tight">
-                <ActionForm action=restore>
+                <form method="post" action=RestoreFromBin::url() data-quiet data-told="Restored.">
                     {hidden()}
-                    <button class="button quiet" aria-label=format!("Restore {}", title.get_value())>
+                    <button class="button quiet" aria-label=restore>
                         <Glyph icon=Icon::Undo/>
                         "Restore"
                     </button>
-                </ActionForm>
+                </form>
                 <details class="popover">
                     <summary class="button quiet">"Remove…"</summary>
-                    <ActionForm action=purge attr:class="popup">
+                    <form method="post" action=PurgeFromBin::url() class="popup" data-quiet data-final data-told="Removed for good.">
                         {hidden()}
                         <p>"It goes with all its versions. This cannot be undone."</p>
                         <button class="button bad">"Remove for good"</button>
-                    </ActionForm>
+                    </form>
                 </details>
             </div>
         </li>

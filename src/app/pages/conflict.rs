@@ -21,16 +21,12 @@ use crate::{
 /// The page.
 #[component]
 pub fn ConflictPage() -> impl IntoView {
-    let params = use_params_map();
-    let kept = Resource::new(
-        move || ChangeId::new(params.read().get("id").unwrap_or_default()),
-        open_conflict,
-    );
+    let id = ChangeId::new(use_params_map().read_untracked().get("id").unwrap_or_default());
     view! {
         <PageTitle text="Two texts"/>
-        <Suspense fallback=|| view! { <div class="skeleton block"></div> }>
-            {move || Suspend::new(async move {
-                match kept.await {
+        <Suspense>
+            {Suspend::new(async move {
+                match open_conflict(id).await {
                     Ok(kept) => shown(kept).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }

@@ -4,7 +4,11 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use crate::{
     app::{
-        components::{page_title::PageTitle, problem::PageProblem, theme_switch::ThemeSwitch},
+        components::{
+            page_title::PageTitle,
+            problem::{PageProblem, RefusedForm},
+            theme_switch::ThemeSwitch,
+        },
         server_fns::models::{
             AddModel, ModelSettings, NamedModel, RemoveModel, ResetService, SaveService,
             SetDefaultModel, list_models,
@@ -17,31 +21,31 @@ use crate::{
 /// loaded anew.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
-    let models = Resource::new(|| (), |()| list_models());
     view! {
         <PageTitle text="Settings"/>
         <header class="page-head"><h1>"Settings"</h1></header>
+        <RefusedForm/>
         <div class="stack settings">
         <section class="card stack">
             <h2>"Colours"</h2>
             <p class="faint">"Auto follows your system. The choice is kept in this browser."</p>
             <ThemeSwitch/>
         </section>
-        <Transition fallback=|| view! { <div class="skeleton block tall"></div> }>
-            {move || Suspend::new(async move {
-                match models.await {
+        <Suspense>
+            {Suspend::new(async move {
+                match list_models().await {
                     Ok(settings) => view! { <Models settings/> }.into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
-        </Transition>
+        </Suspense>
         </div>
     }
 }
 
 #[component]
 fn Models(settings: ModelSettings) -> impl IntoView {
-    let ModelSettings { services, models, default_model, refused } = settings;
+    let ModelSettings { services, models, default_model } = settings;
     let mine = models.iter().filter(|model| model.added).cloned().collect::<Vec<_>>();
     let names = services
         .iter()
@@ -53,7 +57,6 @@ fn Models(settings: ModelSettings) -> impl IntoView {
         .filter(|status| status.service.dialect != "demo")
         .partition(|status| status.changed || (status.ready && !status.service.key_ref.is_empty()));
     view! {
-        {refused.map(|refused| view! { <p class="problem" role="alert">{refused}</p> })}
         <section class="card stack" aria-labelledby="default-title">
             <h2 id="default-title">"Default model"</h2>
             <p class="faint">"Speaks when a persona names no model of its own."</p>

@@ -71,37 +71,29 @@ impl Alarm {
     }
 }
 
-/// Runs that are being watched. They are left when the owner goes away.
-#[derive(Clone, Copy)]
-pub struct Watch(StoredValue<HashMap<RunId, Stream>, LocalStorage>);
-
-/// An open stream. It is closed when it is dropped, or it would go on by itself.
-struct Stream {
+/// An open stream of events. It is closed when it is dropped, or it would go on by itself.
+pub struct Source {
     source: EventSource,
     _told: Closure<dyn Fn(MessageEvent)>,
     _lost: Closure<dyn Fn()>,
 }
 
-impl Drop for Stream {
+impl Drop for Source {
     fn drop(&mut self) {
         self.source.close();
     }
 }
 
-impl Watch {
-    /// Nothing is watched yet.
-    pub fn none() -> Self {
-        Self(StoredValue::new_local(HashMap::new()))
-    }
-
-    /// Watches a run from its beginning; `lost` is called when nothing more will come.
-    pub fn open(self, run: &RunId, told: impl Fn(Heard) + 'static, lost: impl Fn() + 'static) {
-        let Ok(source) = EventSource::new(&format!("/api/runs/{run}/events")) else { return };
+impl Source {
+    /// Listens at an address; `lost` is called when nothing more will come.
+    pub fn open(
+        address: &str,
+        told: impl Fn(String) + 'static,
+        lost: impl Fn() + 'static,
+    ) -> Option<Self> {
+        let source = EventSource::new(address).ok()?;
         let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
-            let data = event.data().as_string().unwrap_or_default();
-            if let Ok(event) = serde_json::from_str(&data) {
-                told(event);
-            }
+            told(event.data().as_string().unwrap_or_default());
         });
         let here = source.clone();
         let on_error = Closure::<dyn Fn()>::new(move || {
@@ -112,8 +104,35 @@ impl Watch {
         });
         source.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         source.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        let stream = Stream { source, _told: on_message, _lost: on_error };
-        self.0.update_value(|open| drop(open.insert(run.clone(), stream)));
+        Some(Self { source, _told: on_message, _lost: on_error })
+    }
+}
+
+/// Closes a stream, also from within one of its own calls: it happens right after.
+pub fn close_later(source: Option<Source>) {
+    Timeout::new(0, move || drop(source)).forget();
+}
+
+/// Runs that are being watched. They are left when the owner goes away.
+#[derive(Clone, Copy)]
+pub struct Watch(StoredValue<HashMap<RunId, Source>, LocalStorage>);
+
+impl Watch {
+    /// Nothing is watched yet.
+    pub fn none() -> Self {
+        Self(StoredValue::new_local(HashMap::new()))
+    }
+
+    /// Watches a run from its beginning; `lost` is called when nothing more will come.
+    pub fn open(self, run: &RunId, told: impl Fn(Heard) + 'static, lost: impl Fn() + 'static) {
+        let told = move |data: String| {
+            if let Ok(event) = serde_json::from_str(&data) {
+                told(event);
+            }
+        };
+        if let Some(source) = Source::open(&format!("/api/runs/{run}/events"), told, lost) {
+            self.0.update_value(|open| drop(open.insert(run.clone(), source)));
+        }
     }
 
     /// How many are watched.
@@ -128,9 +147,7 @@ impl Watch {
 
     /// Leaves a run. It may be called from within one of its own calls, so it happens right after.
     pub fn close(self, run: &RunId) {
-        if let Some(stream) = self.0.try_update_value(|open| open.remove(run)).flatten() {
-            Timeout::new(0, move || drop(stream)).forget();
-        }
+        close_later(self.0.try_update_value(|open| open.remove(run)).flatten());
     }
 }
 

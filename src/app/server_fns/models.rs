@@ -14,8 +14,6 @@ pub struct ModelSettings {
     pub models: Vec<NamedModel>,
     /// The model that speaks when a persona has none.
     pub default_model: String,
-    /// Why the last form was refused.
-    pub refused: Option<String>,
 }
 
 /// A model by its names.
@@ -34,10 +32,7 @@ pub struct NamedModel {
 /// The models and services of this Space.
 #[server(prefix = "/fn", endpoint = "list_models")]
 pub async fn list_models() -> Result<ModelSettings, ApiError> {
-    use crate::{
-        domain::model::Model,
-        state::{desk, refused_form},
-    };
+    use crate::{domain::model::Model, state::desk};
 
     let desk = desk()?;
     let added = desk.read().await?.added_models().await?;
@@ -52,7 +47,6 @@ pub async fn list_models() -> Result<ModelSettings, ApiError> {
         services: catalog.services(),
         models: catalog.models().iter().map(named).collect(),
         default_model: catalog.default_model().into(),
-        refused: refused_form(),
     })
 }
 

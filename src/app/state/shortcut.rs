@@ -13,6 +13,10 @@ pub enum Shortcut {
     Find,
     /// Close what is open.
     Close,
+    /// Go to the bar in which one talks.
+    Talk,
+    /// Go from draft to draft, or decide on one.
+    Draft(char),
 }
 
 /// A line of the help.
@@ -24,10 +28,13 @@ pub struct KeyHelp {
 }
 
 /// What the help shows.
-pub const HELP: [KeyHelp; 7] = [
+pub const HELP: [KeyHelp; 10] = [
     KeyHelp { keys: "Ctrl K", does: "Go to a persona or a page" },
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
+    KeyHelp { keys: "Ctrl /", does: "Talk to whoever listens on this page" },
+    KeyHelp { keys: "j k", does: "Go to the next or the last draft" },
+    KeyHelp { keys: "a e r", does: "Accept, edit or reject the draft with the cursor" },
     KeyHelp { keys: "?", does: "Show these keys" },
     KeyHelp { keys: "Tab", does: "Go on to the next field or button" },
     KeyHelp { keys: "Enter", does: "Choose what is marked" },
@@ -41,7 +48,9 @@ pub fn shortcut(key: &str, ctrl: bool, typing: bool) -> Option<Shortcut> {
         ("s" | "S", true) => Some(Shortcut::Save),
         ("?", false) if !typing => Some(Shortcut::Help),
         ("/", false) if !typing => Some(Shortcut::Find),
+        ("/", true) => Some(Shortcut::Talk),
         ("Escape", false) => Some(Shortcut::Close),
+        ("j" | "k" | "a" | "e" | "r", false) if !typing => key.chars().next().map(Shortcut::Draft),
         _ => None,
     }
 }
@@ -58,6 +67,9 @@ mod tests {
         assert_eq!(shortcut("k", true, true), Some(Shortcut::Palette));
         assert_eq!(shortcut("s", true, true), Some(Shortcut::Save));
         assert_eq!(shortcut("Escape", false, true), Some(Shortcut::Close));
-        assert_eq!(shortcut("k", false, false), None);
+        assert_eq!(shortcut("k", false, false), Some(Shortcut::Draft('k')));
+        assert_eq!(shortcut("k", false, true), None);
+        assert_eq!(shortcut("/", true, true), Some(Shortcut::Talk));
+        assert_eq!(shortcut("x", false, false), None);
     }
 }

@@ -1,0 +1,203 @@
+//! Talking in the rail: with the agent of a persona, or with the companion.
+
+use std::sync::Arc;
+
+use super::{
+    Agent,
+    driver::Brief,
+    editor::check_words,
+    runs::{Order, said},
+};
+use crate::{
+    changes::Scope,
+    domain::{
+        change::Entity,
+        error::ApiError,
+        event::fold,
+        id::{ConversationId, MessageId, PersonaId},
+        message::{Conversation, ConversationKind, Message},
+        run::Run,
+    },
+    store::now,
+};
+
+/// How many earlier conversations are offered.
+const OFFERED: u32 = 20;
+
+/// Who listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// The agent of this persona.
+    Persona(PersonaId),
+    /// The companion of the Space.
+    Companion,
+}
+
+/// A stretch of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Talk {
+    /// The messages, the answer that is being given included.
+    pub messages: Vec<Message>,
+    /// The last message before them.
+    pub earlier: Option<MessageId>,
+    /// The run that was last begun there.
+    pub run: Option<Run>,
+}
+
+impl Agent {
+    /// The last messages of a conversation up to one, or up to its end.
+    pub async fn talk(
+        &self,
+        scope: &Scope,
+        id: &ConversationId,
+        until: Option<&MessageId>,
+        most: u32,
+    ) -> Result<Talk, ApiError> {
+        let mut link = self.read(scope).await?;
+        // The run is looked for first: if it ends before the branch is read, its answer is in there.
+        let run = link.last_run(id).await?;
+        let conversation = link.conversation(id).await?;
+        let mut messages = match until.or(conversation.leaf.as_ref()) {
+            Some(leaf) => link.branch_end(leaf, i64::from(most)).await?,
+            None => Vec::new(),
+        };
+        if let Some(run) = run.as_ref().filter(|run| !run.status.is_over())
+            && messages.last().is_some_and(|last| last.id == run.message_id)
+        {
+            let parts = match self.live(&run.id) {
+                Some(live) => live.parts(),
+                None => {
+                    let mut parts = Vec::new();
+                    for one in link.run_events(&run.id, 0, u32::MAX).await? {
+                        fold(&mut parts, one.at, &one.event);
+                    }
+                    parts
+                }
+            };
+            messages.push(run.reply(parts));
+        }
+        let earlier = messages.first().and_then(|first| first.parent_id.clone());
+        Ok(Talk { messages, earlier, run })
+    }
+
+    /// Whom one talks to, by what it is called, and in which conversation; none before the first word.
+    pub async fn listener(
+        &self,
+        scope: &Scope,
+        listener: &Listener,
+    ) -> Result<(String, Option<ConversationId>), ApiError> {
+        match listener {
+            Listener::Persona(id) => {
+                let persona = self.read(scope).await?.persona(id).await?;
+                Ok((format!("{}’s agent", persona.fields.name), persona.agent_chat_session_id))
+            }
+            Listener::Companion => self.companion_name(scope).await,
+        }
+    }
+
+    /// What whoever is talked to in a conversation is called.
+    pub async fn name_of(&self, scope: &Scope, id: &ConversationId) -> Result<String, ApiError> {
+        let conversation = self.read(scope).await?.conversation(id).await?;
+        let listener = match conversation.kind {
+            ConversationKind::Companion => Listener::Companion,
+            ConversationKind::Editor | ConversationKind::Test => {
+                Listener::Persona(conversation.persona_id)
+            }
+        };
+        Ok(self.listener(scope, &listener).await?.0)
+    }
+
+    /// The conversations there were with whoever listens, the last first.
+    pub async fn conversations(
+        &self,
+        scope: &Scope,
+        listener: &Listener,
+    ) -> Result<Vec<Conversation>, ApiError> {
+        let (persona, kind) = match listener {
+            Listener::Persona(id) => (id.clone(), ConversationKind::Editor),
+            Listener::Companion => (super::companion::id(), ConversationKind::Companion),
+        };
+        Ok(self.read(scope).await?.conversations(&persona, kind, OFFERED).await?)
+    }
+
+    /// Says something to whoever listens. `context` goes along and is not kept.
+    pub async fn say(
+        &self,
+        scope: &Scope,
+        listener: &Listener,
+        words: &str,
+        context: Option<&str>,
+    ) -> Result<Run, ApiError> {
+        match listener {
+            Listener::Persona(persona) => self.send(scope, persona, words, context).await,
+            Listener::Companion => {
+                let ambient = self.ambient(scope).await?;
+                self.say_in(scope, &ambient, words, context).await
+            }
+        }
+    }
+
+    /// Says something in a conversation. Another run that goes on there is in the way.
+    pub async fn say_in(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        words: &str,
+        context: Option<&str>,
+    ) -> Result<Run, ApiError> {
+        check_words(words)?;
+        let known = self.read(scope).await?.conversation(conversation).await?;
+        let mut brief = self.brief(scope, known.kind, &known.persona_id).await?;
+        brief.context = context.map(Arc::from);
+        let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(&known.persona_id)).await?;
+        let conversation = link.conversation(conversation).await?;
+        let message = said(conversation.leaf.clone(), words, now());
+        link.insert_message(&conversation.id, &message).await?;
+        let order = Order::now(conversation, message.id, brief);
+        self.start(link, scope, order).await
+    }
+
+    /// The run that answers a message: the one it has or, when it has none, a new one.
+    pub async fn answer(&self, scope: &Scope, message: &MessageId) -> Result<Run, ApiError> {
+        let mut link = self.read(scope).await?;
+        if let Some(run) = link.run_of(message).await? {
+            return Ok(run);
+        }
+        let id = link.conversation_of(message).await?;
+        let known = link.conversation(&id).await?;
+        drop(link);
+        let brief = self.brief(scope, known.kind, &known.persona_id).await?;
+        let link = self.write(scope).await?;
+        self.start(link, scope, Order::now(known, message.clone(), brief)).await
+    }
+
+    /// Begins a new conversation with whoever listens. The old one is kept; a run in it is stopped.
+    pub async fn start_afresh(
+        &self,
+        scope: &Scope,
+        listener: &Listener,
+    ) -> Result<ConversationId, ApiError> {
+        match listener {
+            Listener::Persona(persona) => self.clear(scope, persona).await,
+            Listener::Companion => self.clear_companion(scope).await,
+        }
+    }
+
+    /// What whoever listens works with.
+    pub(super) async fn brief(
+        &self,
+        scope: &Scope,
+        kind: ConversationKind,
+        persona: &PersonaId,
+    ) -> Result<Brief, ApiError> {
+        match kind {
+            ConversationKind::Companion => self.companion_brief(scope).await,
+            ConversationKind::Editor => self.editor_brief(scope, persona).await,
+            ConversationKind::Test => {
+                let reason = "A test input is run, not talked with.".into();
+                Err(ApiError::NotNow { reason })
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! An answer while it is being given, piece by piece.
+//!
+//! Each event names an element of the page and says what it becomes, or where it is put when it is not
+//! there yet. Words come at a pace that people can see, however fast the model is; paragraphs that are
+//! whole are not sent again.
+
+use std::time::Duration;
+
+use async_stream::stream as made_of;
+use axum::response::sse::Event;
+use futures_util::{FutureExt, Stream, StreamExt};
+use leptos::prelude::*;
+use serde::Serialize;
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    super::sse::{EventStream, stream},
+    shown::{html, proposal, shown_turn},
+};
+use crate::{
+    app::components::turn::{
+        Piece, PieceView, ShownTurn, TurnFoot, TurnView, foot_id, part_id, pieces_id, step_id,
+    },
+    domain::{
+        error::ApiError,
+        event::{RunEvent, Stamped, fold},
+        id::{CallId, MessageId, PartId, RunId},
+        message::{Part, PartBody, ToolCall, ToolResult},
+        run::Run,
+    },
+    markdown,
+    state::{AppState, Desk},
+};
+
+/// The least time between two looks at the words.
+const PACE: Duration = Duration::from_millis(60);
+/// How many events are taken in together.
+const TOGETHER: usize = 256;
+
+/// What an element of the page becomes.
+#[derive(Debug, PartialEq, Serialize)]
+struct Patch {
+    /// The element.
+    id: String,
+    /// What it becomes.
+    html: String,
+    /// Where it is put when it is not there yet.
+    into: String,
+    /// Whether nothing more comes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    over: bool,
+}
+
+/// Follows a run from wherever it is to its end.
+pub async fn follow(state: AppState, desk: Desk, id: &RunId) -> Result<EventStream, ApiError> {
+    let run = desk.agent.run(&desk.scope, id).await?;
+    let name = desk.agent.name_of(&desk.scope, &run.conversation_id).await?;
+    let events = desk.agent.watch(&desk.scope, id, 0).await?;
+    let told = patches(desk, name, run, events)
+        .map(|patch| Event::default().json_data(patch).unwrap_or_default());
+    Ok(stream(told, state.closing))
+}
+
+/// The words of one part as far as they were sent.
+struct OpenWords {
+    part: PartId,
+    /// How much of the text is in paragraphs that are whole.
+    whole: usize,
+    /// How many of those there are.
+    count: usize,
+}
+
+struct Following {
+    desk: Desk,
+    name: String,
+    run: Run,
+    parts: Vec<Part>,
+    open: Option<OpenWords>,
+}
+
+fn patches(
+    desk: Desk,
+    name: String,
+    run: Run,
+    events: impl Stream<Item = Result<std::sync::Arc<Stamped>, ApiError>> + Send + 'static,
+) -> impl Stream<Item = Patch> + Send + 'static {
+    made_of! {
+        let mut following = Following { desk, name, run, parts: Vec::new(), open: None };
+        let mut events = Box::pin(events.ready_chunks(TOGETHER));
+        let mut next_look = Instant::now();
+        // What was told before comes at once, so that one frame shows the turn as it stands.
+        let first = events.next().now_or_never().flatten().unwrap_or_default();
+        for one in first.iter().flatten() {
+            fold(&mut following.parts, one.at, &one.event);
+        }
+        yield following.whole().await;
+        let mut over = first.iter().flatten().any(|one| is_end(&one.event));
+        let mut waiting: Vec<RunEvent> = Vec::new();
+        while !over {
+            let chunk = tokio::select! {
+                biased;
+                () = sleep_until(next_look), if !waiting.is_empty() => None,
+                chunk = events.next() => Some(chunk),
+            };
+            match chunk {
+                Some(None) => break,
+                Some(Some(chunk)) => {
+                    for one in chunk.into_iter().flatten() {
+                        fold(&mut following.parts, one.at, &one.event);
+                        over |= is_end(&one.event);
+                        waiting.push(one.event.clone());
+                    }
+                    if !over && Instant::now() < next_look {
+                        continue;
+                    }
+                }
+                None => {}
+            }
+            for patch in following.told(std::mem::take(&mut waiting)).await {
+                yield patch;
+            }
+            next_look = Instant::now() + PACE;
+        }
+        yield following.end().await;
+    }
+}
+
+fn is_end(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::Ended { .. })
+}
+
+/// The words of a part, and whether they are thoughts.
+fn text_of<'a>(parts: &'a [Part], part: &PartId) -> Option<(&'a str, bool)> {
+    parts.iter().rfind(|known| known.id == *part).and_then(|known| match &known.body {
+        PartBody::Text(text) => Some((text.as_str(), false)),
+        PartBody::Reasoning(text) => Some((text.as_str(), true)),
+        PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
+    })
+}
+
+impl Following {
+    fn reply(&self) -> &MessageId {
+        &self.run.reply_id
+    }
+
+    /// The whole turn as it stands.
+    async fn whole(&mut self) -> Patch {
+        let message = self.run.reply(self.parts.clone());
+        let id = format!("turn-{}", self.reply());
+        let turn = shown_turn(&self.desk, &self.name, message, Some(self.run.clone())).await;
+        let html = turn.map_or_else(
+            |error| format!("<li id=\"{id}\" class=\"turn\"><p class=\"problem\">{error}</p></li>"),
+            |turn| html(move || view! { <TurnView turn/> }.into_any()),
+        );
+        // Words that go on from here are sent whole at first.
+        self.open = None;
+        Patch { id, html, into: "turns".into(), over: false }
+    }
+
+    /// The end: the turn as it is kept.
+    async fn end(&mut self) -> Patch {
+        if let Ok(run) = self.desk.agent.run(&self.desk.scope, &self.run.id).await {
+            self.run = run;
+        }
+        Patch { over: true, ..self.whole().await }
+    }
+
+    /// What the page shows after these events, as far as it changed.
+    async fn told(&mut self, events: Vec<RunEvent>) -> Vec<Patch> {
+        let mut patches = Vec::new();
+        let mut words: Option<PartId> = None;
+        for event in events {
+            match event {
+                RunEvent::Text { part, .. } | RunEvent::Reasoning { part, .. } => {
+                    if words.as_ref().is_some_and(|other| *other != part) {
+                        patches.extend(words.take().and_then(|part| self.part_whole(&part)));
+                    }
+                    words = Some(part);
+                }
+                RunEvent::PartEnded { part, .. } => {
+                    patches.extend(self.part_whole(&part));
+                    words = words.filter(|open| *open != part);
+                }
+                RunEvent::ToolCall { call, .. } => patches.push(self.step(call, None)),
+                RunEvent::ToolResult { result, .. } => {
+                    let change = result.change_id.clone();
+                    if let Some(call) = self.call(&result.call) {
+                        patches.push(self.step(call, Some(result)));
+                    }
+                    if let Some(change) = change
+                        && let Ok(Some(draft)) = proposal(&self.desk, &change).await
+                    {
+                        let id = format!("draft-{change}");
+                        patches.push(self.piece(id, Piece::Draft(Box::new(draft))));
+                    }
+                }
+                RunEvent::Retrying { reason, attempt, .. } => {
+                    patches.push(self.foot(format!("{reason} Asking again (attempt {attempt})…")));
+                }
+                RunEvent::Started { .. }
+                | RunEvent::StepStarted { .. }
+                | RunEvent::StepEnded { .. }
+                | RunEvent::Ended { .. } => {}
+            }
+        }
+        if let Some(part) = words {
+            patches.extend(self.more_words(&part));
+        }
+        patches
+    }
+
+    fn call(&self, id: &CallId) -> Option<ToolCall> {
+        self.parts.iter().find_map(|part| match &part.body {
+            PartBody::ToolCall(call) if call.call == *id => Some(call.clone()),
+            _ => None,
+        })
+    }
+
+    fn piece(&self, id: String, piece: Piece) -> Patch {
+        let html = html(move || view! { <PieceView piece/> }.into_any());
+        Patch { id, html, into: pieces_id(self.reply()), over: false }
+    }
+
+    fn step(&self, call: ToolCall, result: Option<ToolResult>) -> Patch {
+        self.piece(step_id(&call.call), Piece::Step { call, result })
+    }
+
+    fn foot(&self, told: String) -> Patch {
+        let message = self.run.reply(Vec::new());
+        let turn = ShownTurn {
+            id: message.id,
+            role: message.role,
+            who: self.name.clone(),
+            pieces: Vec::new(),
+            at: message.created_at,
+            model: message.model,
+            stop: None,
+            spent: message.spent,
+            run: Some(self.run.clone()),
+            told: Some(told),
+        };
+        let (id, into) = (foot_id(self.reply()), format!("turn-{}", self.reply()));
+        Patch { id, html: html(move || view! { <TurnFoot turn/> }.into_any()), into, over: false }
+    }
+
+    /// A part as it is when it is whole, or as far as it is there.
+    fn part_whole(&mut self, part: &PartId) -> Option<Patch> {
+        self.open = self.open.take().filter(|open| open.part != *part);
+        let (text, thoughts) = text_of(&self.parts, part)?;
+        let (html, part) = (markdown::to_html(text), part.clone());
+        let id = part_id(&part);
+        Some(self.piece(
+            id,
+            if thoughts { Piece::Thoughts { part, html } } else { Piece::Words { part, html } },
+        ))
+    }
+
+    /// The new words of a part: paragraphs that have become whole, and the one that is being written.
+    fn more_words(&mut self, part: &PartId) -> Vec<Patch> {
+        let Some((text, thoughts)) = text_of(&self.parts, part) else { return Vec::new() };
+        if thoughts {
+            return self.part_whole(part).into_iter().collect();
+        }
+        let (into, reply) = (part_id(part), pieces_id(self.reply()));
+        let known = self.open.take().filter(|open| open.part == *part);
+        let mut patches = Vec::new();
+        let mut open = known.unwrap_or_else(|| {
+            // From here on it consists of paragraphs.
+            let html = format!("<div class=\"prose\" id=\"{into}\"></div>");
+            patches.push(Patch { id: into.clone(), html, into: reply, over: false });
+            OpenWords { part: part.clone(), whole: 0, count: 0 }
+        });
+        let mut paragraph = |number: usize, text: &str| {
+            let id = format!("{into}-{number}");
+            let html = format!("<div id=\"{id}\">{}</div>", markdown::to_html(text));
+            patches.push(Patch { id, html, into: into.clone(), over: false });
+        };
+        if let Some(end) = last_whole(&text[open.whole..]) {
+            paragraph(open.count, &text[open.whole..open.whole + end]);
+            open.whole += end;
+            open.count += 1;
+        }
+        if open.whole < text.len() {
+            paragraph(open.count, &text[open.whole..]);
+        }
+        self.open = Some(open);
+        patches
+    }
+}
+
+/// Where the last paragraph that is whole ends: at an empty line outside of code.
+fn last_whole(text: &str) -> Option<usize> {
+    let (mut at, mut end, mut in_code) = (0, None, false);
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        if bare.starts_with("```") || bare.starts_with("~~~") {
+            in_code = !in_code;
+        }
+        at += line.len();
+        // What follows may still belong to a list or a quote above.
+        if bare.is_empty() && line.ends_with('\n') && !in_code {
+            end = Some(at);
+        }
+    }
+    end.filter(|end| *end > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_end_at_empty_lines_outside_of_code() {
+        assert_eq!(last_whole("one\n\ntwo"), Some(5));
+        assert_eq!(last_whole("one\ntwo"), None);
+        assert_eq!(last_whole("```\na\n\nb"), None);
+        assert_eq!(last_whole("```\na\n\nb\n```\n\nc"), Some(14));
+    }
+}

@@ -1,0 +1,261 @@
+//! A draft as a card: what would change, word by word, and the buttons that decide.
+//!
+//! The server renders it, in a conversation and in the Inbox alike; its forms work by themselves.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+
+use super::{
+    icon::{Glyph, Icon},
+    when::When,
+    written::written,
+};
+use crate::{
+    app::server_fns::{
+        proposals::{ApproveDraft, RejectDraft, ReopenDraft},
+        versions::UndoChange,
+    },
+    domain::{
+        change::{ChangeState, Conflict, EntityKind, Op, field_label},
+        diff::{Segment, SegmentKind},
+        proposal::{Proposal, ProposedField, Source},
+    },
+};
+
+/// A draft.
+#[component]
+pub fn DraftCard(
+    /// The draft.
+    draft: Proposal,
+) -> impl IntoView {
+    let id = draft.id.to_string();
+    let element = format!("draft-{id}");
+    let title_id = format!("draft-title-{id}");
+    let labelled_by = title_id.clone();
+    let state = match (draft.state, draft.undone) {
+        (ChangeState::Applied, true) => "Taken back",
+        (state, _) => state.label(),
+    };
+    let path = path(&draft);
+    let open = draft.is_open();
+    let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
+    let kind = draft.entity.kind.noun();
+    let untrusted = draft.untrusted.clone();
+    view! {
+        <article id=element class="draft" data-draft=id data-state=draft.state.word() tabindex="-1" aria-labelledby=labelled_by>
+            <header class="draft-head">
+                <span class="badge" class:good=draft.state == ChangeState::Applied && !draft.undone>{state}</span>
+                <h3 id=title_id>
+                    {match path {
+                        Some(path) => view! { <a href=path>{draft.title.clone()}</a> }.into_any(),
+                        None => draft.title.clone().into_any(),
+                    }}
+                </h3>
+                <span class="faint small">{kind}</span>
+            </header>
+            <p class="small">{draft.summary.clone()}{(!draft.reason.is_empty()).then(|| format!(": {}", draft.reason))}</p>
+            {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
+            {if open && !draft.conflicts.is_empty() {
+                view! { <InConflict draft=draft.clone()/> }.into_any()
+            } else if open {
+                view! { <Open draft=draft.clone()/> }.into_any()
+            } else {
+                view! { <Decided draft=draft.clone()/> }.into_any()
+            }}
+            <footer class="faint small">
+                {draft.proposed_by.name.clone()} " · " <When at=draft.created_at/>
+                {expires.map(|at| view! { " · expires " {at.readable()} })}
+            </footer>
+        </article>
+    }
+}
+
+/// Says that the author of a draft had read something that nobody here wrote.
+#[component]
+fn Untrusted(source: Source) -> impl IntoView {
+    view! {
+        <details class="untrusted small">
+            <summary>"Written after reading “" {source.title} "”, which is from elsewhere"</summary>
+            <blockquote>{source.passage}</blockquote>
+        </details>
+    }
+}
+
+/// The fields that say which draft is meant, as it was seen.
+#[component]
+fn Meant(draft: Proposal) -> impl IntoView {
+    view! {
+        <input type="hidden" name="id" value=draft.id.to_string()/>
+        {draft.revision.map(|revision| view! { <input type="hidden" name="revision" value=revision.to_string()/> })}
+    }
+}
+
+/// A draft that waits.
+#[component]
+fn Open(draft: Proposal) -> impl IntoView {
+    let choices = draft.choices();
+    let can_choose = choices > 1 && draft.op == Op::Update;
+    let editable = matches!(draft.op, Op::Update | Op::Create) && !draft.diff.is_empty();
+    let accept = match draft.op {
+        Op::Delete => "Move to the bin",
+        _ if can_choose => "Accept all",
+        _ => "Accept",
+    };
+    let id = draft.id.to_string();
+    view! {
+        <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted." class="draft-words">
+            <Meant draft=draft.clone()/>
+            {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose/> }).collect_view()}
+            <div class="row tight">
+                <button class="button" name="take" value="all" data-key="a">{accept}</button>
+                {can_choose.then(|| view! {
+                    <button class="button quiet" name="take" value="chosen">"Accept the marked"</button>
+                })}
+            </div>
+        </form>
+        <div class="row tight draft-more">
+            {editable.then(|| view! {
+                <details id=format!("edit-{id}")>
+                    <summary class="button quiet small" data-key="e">"Edit…"</summary>
+                    <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
+                        <Meant draft=draft.clone()/>
+                        {draft.diff.iter().map(|field| view! { <Rewrite field=field.clone()/> }).collect_view()}
+                        <p><button class="button" name="take" value="edited">"Accept this"</button></p>
+                    </form>
+                </details>
+            })}
+            <Reject draft=draft.clone()/>
+        </div>
+    }
+}
+
+/// Saying no, with or without a reason.
+#[component]
+fn Reject(draft: Proposal) -> impl IntoView {
+    let id = draft.id.to_string();
+    let reason = format!("reason-{id}");
+    view! {
+        <details id=format!("reject-{id}")>
+            <summary class="button quiet small" data-key="r">"Reject…"</summary>
+            <form method="post" action=RejectDraft::url() data-quiet data-final data-told="Rejected." class="stack">
+                <input type="hidden" name="id" value=id.clone()/>
+                <label for=reason.clone()>"Why? Its author is told."</label>
+                <input id=reason name="reason" autocomplete="off" placeholder="You may leave it empty"/>
+                <p><button class="button bad">"Reject"</button></p>
+            </form>
+        </details>
+    }
+}
+
+/// One field, word by word; each change has a box when there are several.
+#[component]
+pub fn Words(
+    /// The field.
+    field: ProposedField,
+    /// Whether single changes can be marked.
+    can_choose: bool,
+) -> impl IntoView {
+    let name = field.field.clone();
+    let mut seen = None;
+    let pieces = field.segments.into_iter().map(|Segment { kind, text, hunk }| {
+        let first = hunk.filter(|hunk| can_choose && seen.replace(*hunk) != Some(*hunk));
+        let mark = first.map(|hunk| {
+            let label = format!("Change {}", hunk + 1);
+            view! { <input type="checkbox" name="hunks[]" value=format!("{name}:{hunk}") aria-label=label checked/> }
+        });
+        let words = match kind {
+            SegmentKind::Same => text.into_any(),
+            SegmentKind::Removed => view! { <del>{text}</del> }.into_any(),
+            SegmentKind::Added => view! { <ins>{text}</ins> }.into_any(),
+            SegmentKind::Folded => view! { <span class="fold">{text}</span> }.into_any(),
+        };
+        view! { {mark}{words} }
+    });
+    view! {
+        <h4>{field.label}</h4>
+        <p class="diff">{pieces.collect_view()}</p>
+    }
+}
+
+/// One field to be written in one's own words.
+#[component]
+fn Rewrite(field: ProposedField) -> impl IntoView {
+    let rows = field.after.lines().count().clamp(2, 16).to_string();
+    view! {
+        <label>
+            {field.label}
+            <textarea name=format!("patch[{}]", field.field) rows=rows inner_html=written(&field.after)></textarea>
+        </label>
+    }
+}
+
+/// A draft that does not fit any more: both texts, to be joined by hand.
+#[component]
+fn InConflict(draft: Proposal) -> impl IntoView {
+    view! {
+        <p class="problem">"The same passage was changed since this was written. Join the two texts, or reject the draft."</p>
+        <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
+            <Meant draft=draft.clone()/>
+            {draft.conflicts.iter().map(|Conflict { field, yours, theirs, .. }| {
+                let label = field_label(field).to_owned();
+                view! {
+                    <div class="both">
+                        <label>
+                            "The draft’s " {label}
+                            <textarea name=format!("patch[{field}]") rows="8" inner_html=written(yours)></textarea>
+                        </label>
+                        <label>
+                            "Saved now"
+                            <textarea readonly rows="8" inner_html=written(theirs)></textarea>
+                        </label>
+                    </div>
+                }
+            }).collect_view()}
+            <p><button class="button" name="take" value="edited">"Save the left text"</button></p>
+        </form>
+        <Reject draft/>
+    }
+}
+
+/// A draft that was decided on, and the way back.
+#[component]
+fn Decided(draft: Proposal) -> impl IntoView {
+    let id = draft.id.to_string();
+    let told = match draft.decided_at {
+        Some(at) => view! { <span><When at/></span> }.into_any(),
+        None => ().into_any(),
+    };
+    let note = draft.note.clone();
+    let back = match (draft.state, draft.undone) {
+        (ChangeState::Applied, false) => Some(UndoChange::url()),
+        (ChangeState::Rejected, _) => Some(ReopenDraft::url()),
+        _ => None,
+    };
+    view! {
+        <details id=format!("words-{id}") class="draft-words">
+            <summary class="small">"What it says"</summary>
+            {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
+        </details>
+        <div class="row tight small">
+            {told}
+            {(!note.is_empty()).then(|| view! { <q>{note}</q> })}
+            {back.map(|action| view! {
+                <form method="post" action=action data-quiet data-final data-told="Taken back.">
+                    <input type="hidden" name="id" value=id.clone()/>
+                    <button class="button quiet small"><Glyph icon=Icon::Undo/> "Undo"</button>
+                </form>
+            })}
+        </div>
+    }
+}
+
+/// The page on which the thing is edited.
+fn path(draft: &Proposal) -> Option<String> {
+    let not_yet = draft.op == Op::Create && draft.state != ChangeState::Applied;
+    match draft.entity.kind {
+        EntityKind::Persona if not_yet => None,
+        EntityKind::Persona => Some(format!("/personas/{}", draft.entity.id)),
+        EntityKind::TestInput => {
+            draft.persona_id.as_ref().map(|persona| format!("/personas/{persona}"))
+        }
+    }
+}

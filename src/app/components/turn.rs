@@ -1,0 +1,227 @@
+//! What was said, as the rail shows it. The server renders it; while an answer streams, the browser
+//! puts its pieces in place.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+
+use super::{
+    draft_card::DraftCard,
+    icon::{Glyph, Icon},
+    when::When,
+};
+use crate::{
+    app::server_fns::{
+        answers::StopRun,
+        rail::{GoOnRun, RetryRun},
+    },
+    domain::{
+        id::{CallId, MessageId, PartId},
+        message::{Role, ToolCall, ToolResult},
+        proposal::Proposal,
+        run::{Run, RunStatus, Spent, StopReason},
+        timestamp::Timestamp,
+    },
+};
+
+/// A piece of a turn.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Words, rendered.
+    Words {
+        /// The part.
+        part: PartId,
+        /// As HTML.
+        html: String,
+    },
+    /// The model's thoughts, rendered.
+    Thoughts {
+        /// The part.
+        part: PartId,
+        /// As HTML.
+        html: String,
+    },
+    /// A tool at work, or done.
+    Step {
+        /// What was wanted.
+        call: ToolCall,
+        /// What came of it.
+        result: Option<ToolResult>,
+    },
+    /// A draft.
+    Draft(Box<Proposal>),
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub struct ShownTurn {
+    /// The message.
+    pub id: MessageId,
+    /// Who says it.
+    pub role: Role,
+    /// What they are called.
+    pub who: String,
+    /// What it consists of.
+    pub pieces: Vec<Piece>,
+    /// When.
+    pub at: Timestamp,
+    /// The model that wrote it.
+    pub model: String,
+    /// Why it ends where it ends.
+    pub stop: Option<StopReason>,
+    /// What it took.
+    pub spent: Spent,
+    /// The run, for the last message.
+    pub run: Option<Run>,
+    /// What goes on at the moment, when it is something special.
+    pub told: Option<String>,
+}
+
+/// The element that holds the pieces of a message.
+pub fn pieces_id(message: &MessageId) -> String {
+    format!("pieces-{message}")
+}
+
+/// The element below the pieces of a message.
+pub fn foot_id(message: &MessageId) -> String {
+    format!("foot-{message}")
+}
+
+/// The element of words or thoughts.
+pub fn part_id(part: &PartId) -> String {
+    format!("part-{part}")
+}
+
+/// The element of a tool's step.
+pub fn step_id(call: &CallId) -> String {
+    format!("step-{call}")
+}
+
+/// One turn of the conversation.
+#[component]
+pub fn TurnView(
+    /// The turn.
+    turn: ShownTurn,
+) -> impl IntoView {
+    let side = match turn.role {
+        Role::User => "turn you",
+        Role::Assistant => "turn",
+    };
+    let foot = view! { <TurnFoot turn=turn.clone()/> };
+    view! {
+        <li class=side id=format!("turn-{}", turn.id)>
+            <p class="who"><strong>{turn.who}</strong> <When at=turn.at/></p>
+            <div class="pieces" id=pieces_id(&turn.id)>
+                {turn.pieces.into_iter().map(|piece| view! { <PieceView piece/> }).collect_view()}
+            </div>
+            {foot}
+        </li>
+    }
+}
+
+/// One piece.
+#[component]
+pub fn PieceView(
+    /// The piece.
+    piece: Piece,
+) -> impl IntoView {
+    match piece {
+        Piece::Words { part, html } => {
+            view! { <div class="prose" id=part_id(&part) inner_html=html></div> }.into_any()
+        }
+        Piece::Thoughts { part, html } => view! {
+            <details class="thoughts" id=part_id(&part)>
+                <summary>"Thoughts"</summary>
+                <div class="prose" inner_html=html></div>
+            </details>
+        }
+        .into_any(),
+        Piece::Step { call, result } => step(call, result).into_any(),
+        Piece::Draft(draft) => view! { <DraftCard draft=*draft/> }.into_any(),
+    }
+}
+
+/// A line of the ledger, which opens to what went in and came out.
+fn step(call: ToolCall, result: Option<ToolResult>) -> impl IntoView {
+    let (mark, state) = match &result {
+        None => ("…", "running"),
+        Some(result) if result.is_error => ("✗", "failed"),
+        Some(_) => ("✓", "done"),
+    };
+    let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
+    let output = result.map(|result| result.output).unwrap_or_default();
+    let brief = brief(&call.input);
+    view! {
+        <details class="step" id=step_id(&call.call) data-state=state>
+            <summary>
+                <span aria-hidden="true">{mark}</span> " " {call.name} <span class="sr">" " {state}</span>
+                <span class="step-brief">{brief}</span>
+            </summary>
+            <p class="small faint">"In"</p>
+            <pre>{input}</pre>
+            {(!output.is_empty()).then(|| view! { <p class="small faint">"Out"</p> <pre>{output}</pre> })}
+        </details>
+    }
+}
+
+/// The first words of what a tool is given.
+fn brief(input: &serde_json::Value) -> String {
+    let first =
+        input.as_object().and_then(|fields| fields.values().find_map(|value| value.as_str()));
+    first.and_then(|text| text.lines().next()).unwrap_or_default().chars().take(60).collect()
+}
+
+/// What stands below a turn: how it ended, what it took, and what one can do.
+#[component]
+pub fn TurnFoot(
+    /// The turn.
+    turn: ShownTurn,
+) -> impl IntoView {
+    let id = foot_id(&turn.id);
+    let run = turn.run;
+    let going_on = run.as_ref().is_some_and(|run| !run.status.is_over());
+    let told = turn.told.or(match &run {
+        Some(run) if going_on => Some(match run.status {
+            RunStatus::Queued => "Waiting…".to_owned(),
+            _ => "Answering…".to_owned(),
+        }),
+        Some(run) => run.error.as_ref().map(ToString::to_string).or(match run.status {
+            RunStatus::Stopped => Some("Stopped.".into()),
+            _ => None,
+        }),
+        None => None,
+    });
+    let told = told.or(match turn.stop {
+        Some(StopReason::MaxTokens) => Some("The answer is cut off here.".into()),
+        Some(StopReason::Refusal) => Some("The model declined.".into()),
+        _ => None,
+    });
+    let spent = (turn.role == Role::Assistant && !going_on)
+        .then(|| format!("{} · {}", turn.model, turn.spent.told()));
+    let can_retry = run.as_ref().is_some_and(|run| run.can_retry());
+    let can_go_on = run.as_ref().is_some_and(|run| run.can_continue());
+    let button = |action: &'static str, label: &'static str, icon: Icon| {
+        let id = run.as_ref().map(|run| run.id.to_string()).unwrap_or_default();
+        view! {
+            <form method="post" action=action data-quiet>
+                <input type="hidden" name="id" value=id/>
+                <button class="button quiet small"><Glyph icon/> {label}</button>
+            </form>
+        }
+    };
+    let copies = turn.role == Role::Assistant && !turn.pieces.is_empty();
+    view! {
+        <div class="turn-foot" id=id>
+            {told.map(|told| view! { <p class="small" class:working=going_on>{told}</p> })}
+            <div class="row tight faint small">
+                {going_on.then(|| button(StopRun::url(), "Stop", Icon::Stop))}
+                {(!going_on && can_go_on).then(|| button(GoOnRun::url(), "Go on", Icon::Run))}
+                {(!going_on && can_retry).then(|| button(RetryRun::url(), "Retry", Icon::Undo))}
+                {copies.then(|| view! {
+                    <button type="button" class="icon tiny needs-script" data-copy=pieces_id(&turn.id) aria-label="Copy this answer" title="Copy">
+                        <Glyph icon=Icon::Copy/>
+                    </button>
+                })}
+                {spent.map(|spent| view! { <span>{spent}</span> })}
+            </div>
+        </div>
+    }
+}

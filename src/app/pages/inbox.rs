@@ -1,0 +1,120 @@
+//! The Inbox: every draft that waits for a decision, and those that were decided on.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+use leptos_router::hooks::use_query_map;
+
+use crate::{
+    app::{
+        components::{
+            draft_card::DraftCard,
+            page_title::PageTitle,
+            problem::{PageProblem, RefusedForm},
+        },
+        server_fns::proposals::{DecideDrafts, list_drafts},
+    },
+    domain::{
+        change::{ChangeState, Entity},
+        id::ChangeId,
+        list::Page,
+        proposal::Proposal,
+    },
+};
+
+/// The page.
+#[component]
+pub fn InboxPage() -> impl IntoView {
+    let query = use_query_map().read_untracked().clone();
+    let state = query.get("state").and_then(|word| ChangeState::from_word(&word));
+    let state = state.unwrap_or(ChangeState::Pending);
+    let after = query.get("after").map(ChangeId::new);
+    view! {
+        <PageTitle text="Inbox"/>
+        <header class="page-head">
+            <h1>"Inbox"</h1>
+            <nav class="segments" aria-label="Which drafts">
+                {ChangeState::ALL.map(|other| view! {
+                    <a href=format!("/inbox?state={}", other.word()) aria-current=(other == state).then_some("page")>{other.label()}</a>
+                })}
+            </nav>
+        </header>
+        <RefusedForm/>
+        <Suspense>
+            {Suspend::new(async move {
+                match list_drafts(state, after).await {
+                    Ok(page) => shown(page, state).into_any(),
+                    Err(error) => view! { <PageProblem error/> }.into_any(),
+                }
+            })}
+        </Suspense>
+    }
+}
+
+/// Drafts about one thing stand together, in the order of their newest.
+fn grouped(drafts: Vec<Proposal>) -> Vec<(Entity, Vec<Proposal>)> {
+    let mut groups: Vec<(Entity, Vec<Proposal>)> = Vec::new();
+    for draft in drafts {
+        match groups.iter_mut().find(|(entity, _)| *entity == draft.entity) {
+            Some((_, group)) => group.push(draft),
+            None => groups.push((draft.entity.clone(), vec![draft])),
+        }
+    }
+    groups
+}
+
+fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
+    if page.items.is_empty() {
+        let told = match state {
+            ChangeState::Pending => {
+                "Nothing waits for you. When an agent proposes a change, it appears here."
+            }
+            _ => "There are none.",
+        };
+        return view! { <section class="empty"><h2>{state.label()}</h2><p>{told}</p></section> }
+            .into_any();
+    }
+    let open = matches!(state, ChangeState::Pending | ChangeState::Conflict);
+    let many = open && page.items.len() > 1;
+    let next = page.next.map(|after| format!("/inbox?state={}&after={after}", state.word()));
+    view! {
+        {many.then(|| view! { <Batch state/> })}
+        {grouped(page.items).into_iter().map(|(entity, drafts)| {
+            let title = drafts.first().map(|draft| draft.title.clone()).unwrap_or_default();
+            let title = format!("{} · {title}", entity.kind.noun());
+            let label = title.clone();
+            view! {
+                <section class="stack inbox-group" aria-label=label>
+                    <h2 class="small faint">{title}</h2>
+                    {drafts.into_iter().map(|draft| {
+                        let mark = many.then(|| view! {
+                            <label class="inbox-mark">
+                                <input type="checkbox" name="ids[]" value=draft.id.to_string() form="batch"/>
+                                <span class="sr">"Mark " {draft.summary.clone()}</span>
+                            </label>
+                        });
+                        view! { <div class="inbox-row">{mark}<DraftCard draft/></div> }
+                    }).collect_view()}
+                </section>
+            }
+        }).collect_view()}
+        {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Next page"</a></p> })}
+    }
+    .into_any()
+}
+
+/// Decides on all marked drafts alike.
+#[component]
+fn Batch(state: ChangeState) -> impl IntoView {
+    view! {
+        <form id="batch" method="post" action=DecideDrafts::url() class="row tight batch" data-quiet data-told="Done.">
+            <span class="small faint">"Marked drafts:"</span>
+            {(state == ChangeState::Pending).then(|| view! {
+                <button class="button quiet small" name="decision" value="approve">"Accept"</button>
+            })}
+            <button class="button quiet small" name="decision" value="reject">"Reject"</button>
+            <label class="row tight small">
+                <span class="sr">"Why they are rejected"</span>
+                <input name="reason" autocomplete="off" placeholder="Why (for a rejection)"/>
+            </label>
+        </form>
+    }
+}

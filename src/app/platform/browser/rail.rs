@@ -1,0 +1,358 @@
+//! In the browser: the rail's content is put in place as it comes, and the Space's news are heard.
+
+use gloo_net::http::Request;
+use gloo_timers::callback::Timeout;
+use leptos::{ev, html::Div, prelude::*, task::spawn_local};
+use serde::Deserialize;
+use wasm_bindgen::JsCast;
+use web_sys::{
+    Document, Element, HtmlElement, HtmlFormElement, HtmlTextAreaElement, VisibilityState,
+};
+
+use super::{
+    here::{Source, close_later},
+    served::{fetch_text, send_form},
+};
+use crate::{
+    app::state::panel::InRail,
+    domain::{error::ApiError, id::RunId, news::News},
+};
+
+/// How long a page may be out of sight before it stops listening: a browser has few connections.
+const OUT_OF_SIGHT_MS: u32 = 20_000;
+/// How near the end somebody must be reading for the rail to follow the words.
+const NEAR_END: i32 = 120;
+
+/// What an element of the page becomes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Patch {
+    id: String,
+    html: String,
+    into: String,
+    over: bool,
+}
+
+fn by_id(id: &str) -> Option<Element> {
+    document().get_element_by_id(id)
+}
+
+/// All elements that fit.
+fn all(within: &Document, selector: &str) -> Vec<Element> {
+    let Ok(found) = within.query_selector_all(selector) else { return Vec::new() };
+    (0..found.length()).filter_map(|at| found.get(at)?.dyn_into().ok()).collect()
+}
+
+fn put(patch: &Patch) {
+    match by_id(&patch.id) {
+        Some(element) => {
+            // What somebody opened stays open.
+            let open = element.has_attribute("open");
+            element.set_outer_html(&patch.html);
+            if let Some(element) = by_id(&patch.id).filter(|_| open) {
+                element.set_attribute("open", "").unwrap_or_default();
+            }
+        }
+        None => {
+            if let Some(place) = by_id(&patch.into) {
+                place.insert_adjacent_html("beforeend", &patch.html).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// An answer that is being followed.
+#[derive(Clone, Copy)]
+pub struct Following(StoredValue<Option<Source>, LocalStorage>);
+
+impl Following {
+    /// Nothing is followed.
+    pub fn none() -> Self {
+        Self(StoredValue::new_local(None))
+    }
+
+    /// Follows a run: its pieces are put in place, and `told` hears whether it is over.
+    pub fn open(self, run: &RunId, told: impl Fn(bool) + Clone + 'static) {
+        let lost = told.clone();
+        let on_patch = move |data: String| {
+            let patch: Patch = serde_json::from_str(&data).unwrap_or_default();
+            let follows = reads_the_end();
+            put(&patch);
+            if follows {
+                scroll_to_end();
+            }
+            if patch.over {
+                self.close();
+            }
+            told(patch.over);
+        };
+        let on_lost = move || lost(true);
+        let source = Source::open(&format!("/rail/runs/{run}"), on_patch, on_lost);
+        close_later(self.0.try_update_value(|open| std::mem::replace(open, source)).flatten());
+    }
+
+    /// Follows nothing any more.
+    pub fn close(self) {
+        close_later(self.0.try_update_value(Option::take).flatten());
+    }
+}
+
+fn scroller() -> Option<Element> {
+    by_id("rail-body")
+}
+
+fn reads_the_end() -> bool {
+    scroller().is_none_or(|body| {
+        body.scroll_height() - body.scroll_top() - body.client_height() < NEAR_END
+    })
+}
+
+fn scroll_to_end() {
+    if let Some(body) = scroller() {
+        body.set_scroll_top(body.scroll_height());
+    }
+}
+
+/// What the rail shows on the page with this address.
+pub async fn rail_content(at: &str, conversation: &str) -> Result<String, ApiError> {
+    let mut address = format!("/rail?at={}", String::from(js_sys::encode_uri_component(at)));
+    if !conversation.is_empty() {
+        address.push_str("&conversation=");
+        address.push_str(conversation);
+    }
+    fetch_text(&address).await
+}
+
+/// Puts content into the rail, and says what it is.
+pub fn show_rail(body: NodeRef<Div>, content: &str) -> Option<InRail> {
+    let body = body.try_get_untracked().flatten()?;
+    body.set_inner_html(content);
+    scroll_to_end();
+    let talk = by_id("talk")?;
+    let said = |name: &str| talk.get_attribute(name).unwrap_or_default();
+    Some(InRail {
+        conversation: said("data-conversation"),
+        run: said("data-run"),
+        name: said("data-name"),
+    })
+}
+
+/// Loads earlier messages once their button comes into sight.
+pub fn load_earlier_in_sight() {
+    if scroller().is_some_and(|body| body.scroll_top() < NEAR_END) {
+        put_earlier();
+    }
+}
+
+/// Puts earlier messages before those that are shown.
+fn put_earlier() {
+    let Some(button) = by_id("earlier") else { return };
+    let Some(address) = button.get_attribute("data-load") else { return };
+    button.remove_attribute("data-load").unwrap_or_default();
+    spawn_local(async move {
+        let Ok(html) = fetch_text(&address).await else {
+            button.set_attribute("data-load", &address).unwrap_or_default();
+            return;
+        };
+        let (Some(turns), Some(body)) = (by_id("turns"), scroller()) else { return };
+        let below = body.scroll_height() - body.scroll_top();
+        button.remove();
+        turns.insert_adjacent_html("afterbegin", &html).unwrap_or_default();
+        // The button that came along stands above the list, as the first one did.
+        if let Some(more) = by_id("earlier") {
+            turns.before_with_node_1(&more).unwrap_or_default();
+        }
+        body.set_scroll_top(body.scroll_height() - below);
+    });
+}
+
+/// Shows how a draft stands now, wherever it is shown in the rail, and calls back when that is done.
+pub fn put_draft(id: &str, done: impl Fn() + 'static) {
+    let card = format!("#rail-body [data-draft=\"{id}\"]");
+    if all(&document(), &card).is_empty() {
+        return;
+    }
+    let address = format!("/rail/drafts/{id}");
+    spawn_local(async move {
+        if let Ok(html) = fetch_text(&address).await {
+            for element in all(&document(), &card) {
+                element.set_outer_html(&html);
+            }
+            done();
+        }
+    });
+}
+
+/// Hears the news of the Space while the page is seen.
+pub fn hear_news(told: impl Fn(News) + Clone + 'static) {
+    let source = StoredValue::new_local(None::<Source>);
+    let alarm = StoredValue::new_local(None::<Timeout>);
+    let open = move || {
+        let told = told.clone();
+        let on_data = move |data: String| {
+            if let Ok(news) = serde_json::from_str(&data) {
+                told(news);
+            }
+        };
+        source.set_value(Source::open("/api/live", on_data, || {}));
+    };
+    open();
+    let listener = window_event_listener_untyped("visibilitychange", move |_| {
+        if document().visibility_state() == VisibilityState::Hidden {
+            let close = move || source.set_value(None);
+            alarm.set_value(Some(Timeout::new(OUT_OF_SIGHT_MS, close)));
+        } else {
+            alarm.set_value(None);
+            if source.with_value(Option::is_none) {
+                open();
+            }
+        }
+    });
+    on_cleanup(move || listener.remove());
+}
+
+/// Whether an event happened in an element that fits.
+pub fn is_in(event: &web_sys::Event, selector: &str) -> bool {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    target.is_some_and(|target| target.closest(selector).ok().flatten().is_some())
+}
+
+/// Calls back for every press of the pointer, wherever it is.
+pub fn on_pointer_down(act: impl Fn(&web_sys::Event) + 'static) {
+    let listener = window_event_listener(ev::pointerdown, move |event| act(&event));
+    on_cleanup(move || listener.remove());
+}
+
+/// What is marked on the page: in a field, or in its text.
+pub fn marked_text() -> String {
+    for area in all(&document(), "main textarea") {
+        let Ok(area) = area.dyn_into::<HtmlTextAreaElement>() else { continue };
+        if let (Ok(Some(from)), Ok(Some(to))) = (area.selection_start(), area.selection_end())
+            && from < to
+        {
+            let letters: Vec<u16> = area.value().encode_utf16().collect();
+            let marked = letters.get(from as usize..to as usize).unwrap_or_default();
+            return String::from_utf16_lossy(marked);
+        }
+    }
+    let selection = window().get_selection().ok().flatten();
+    selection.map(|selection| String::from(selection.to_string())).unwrap_or_default()
+}
+
+/// Sends a form of ours.
+pub async fn send_words(form: HtmlFormElement) -> Result<RunId, ApiError> {
+    let answer = send_form(&form, None).await?;
+    serde_json::from_str(&answer).map_err(|_| ApiError::Unavailable)
+}
+
+/// Sends one field to a server function and does not wait for what it says.
+pub fn post(address: &'static str, id: &RunId) {
+    let body = format!("id={id}");
+    spawn_local(async move {
+        let request = Request::post(address)
+            .header("accept", "application/json")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body);
+        if let Ok(request) = request {
+            drop(request.send().await);
+        }
+    });
+}
+
+/// Goes from draft to draft, or presses a button of the one that has the cursor. Says whether there was
+/// something to do.
+pub fn act_on_draft(key: char) -> bool {
+    let drafts: Vec<HtmlElement> = all(&document(), "[data-draft]")
+        .into_iter()
+        .filter_map(|element| element.dyn_into::<HtmlElement>().ok())
+        .filter(|element| element.offset_parent().is_some())
+        .collect();
+    let focused = document().active_element();
+    let here = focused.and_then(|element| element.closest("[data-draft]").ok().flatten());
+    let at = drafts.iter().position(|draft| here.as_ref() == Some(draft.unchecked_ref()));
+    let go = |to: usize| match drafts.get(to) {
+        Some(draft) => {
+            draft.scroll_into_view_with_bool(true);
+            draft.focus().is_ok()
+        }
+        None => false,
+    };
+    match (key, at) {
+        ('j', None) => go(0),
+        ('j', Some(at)) => go(at + 1),
+        ('k', Some(at)) if at > 0 => go(at - 1),
+        ('a' | 'e' | 'r', Some(at)) => {
+            let button = drafts[at].query_selector(&format!("[data-key={key}]")).ok().flatten();
+            let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok())
+            else {
+                return false;
+            };
+            button.click();
+            let opened = button.closest("details").ok().flatten();
+            let field = opened.and_then(|opened| {
+                opened.query_selector("textarea, input:not([type=hidden])").ok().flatten()
+            });
+            if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
+                field.focus().unwrap_or_default();
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// How many drafts in the rail wait for a decision.
+pub fn waiting_in_rail() -> usize {
+    all(&document(), "#rail-body [data-draft][data-state=pending]").len()
+}
+
+/// Where the pointer is, counted from the right edge of the window.
+pub fn from_right(event: &web_sys::PointerEvent) -> i32 {
+    let room = window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or_default();
+    room as i32 - event.client_x()
+}
+
+/// Lets an element hear the pointer until it is released, wherever it goes.
+pub fn hold_pointer(event: &web_sys::PointerEvent) {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    if let Some(target) = target {
+        target.set_pointer_capture(event.pointer_id()).unwrap_or_default();
+    }
+}
+
+/// Makes the rail so wide, in pixels, within what fits the window.
+pub fn resize_rail(width: i32) -> i32 {
+    let room = window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1280.0);
+    let width = width.clamp(280, (room as i32 * 3 / 5).max(281));
+    if let Some(root) = document().document_element()
+        && let Ok(root) = root.dyn_into::<HtmlElement>()
+    {
+        root.style().set_property("--rail-width", &format!("{width}px")).unwrap_or_default();
+    }
+    width
+}
+
+/// Remembers something in this browser.
+pub fn remember(name: &str, value: &str) {
+    super::keep_draft(name, value);
+}
+
+/// A number that was remembered.
+pub fn read_number(name: &str) -> Option<u32> {
+    super::kept_draft(name)?.parse().ok()
+}
+
+/// Does what a button in the rail's content asks for. Gives the conversation that one asks to see.
+pub fn press_in_rail(event: &web_sys::Event) -> Option<String> {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok())?;
+    let button = target.closest("button").ok().flatten()?;
+    if let Some(from) = button.get_attribute("data-copy")
+        && let Some(words) = by_id(&from).and_then(|words| words.dyn_into::<HtmlElement>().ok())
+    {
+        drop(window().navigator().clipboard().write_text(&words.inner_text()));
+    }
+    if button.has_attribute("data-load") {
+        put_earlier();
+    }
+    button.get_attribute("data-conversation")
+}

@@ -1,0 +1,209 @@
+//! Pages that the server renders and the browser only shows, and the forms in them.
+//!
+//! Such a page is the same with and without JavaScript. With it, going there and sending its forms
+//! does not load the document anew: the page is fetched as it is, and its content put in place.
+
+use std::cell::RefCell;
+
+use gloo_net::http::{Request, Response};
+use leptos::{ev, html::Div, prelude::*, task::spawn_local};
+use leptos_router::hooks::use_location;
+use wasm_bindgen::JsCast;
+use web_sys::{
+    DomParser, Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement,
+    HtmlTextAreaElement, SubmitEvent, SupportedType, UrlSearchParams,
+};
+
+use crate::{
+    app::{components::notice::Noticeboard, pages::ServedPage},
+    domain::{change::Outcome, error::ApiError},
+};
+
+/// The element whose content is fetched.
+const PLACE: &str = "served";
+
+thread_local! {
+    /// Loads the page that is shown once more.
+    static AGAIN: RefCell<Option<Callback<()>>> = const { RefCell::new(None) };
+}
+
+/// Shows a page that the server renders.
+pub fn served(_: ServedPage) -> AnyView {
+    let place = NodeRef::<Div>::new();
+    let location = use_location();
+    let hydrating =
+        Owner::current_shared_context().is_some_and(|context| context.during_hydration());
+    let address = move || {
+        format!(
+            "{}{}",
+            location.pathname.get(),
+            match location.search.get().as_str() {
+                "" => String::new(),
+                search => format!("?{search}"),
+            }
+        )
+    };
+    let shown = StoredValue::new(String::new());
+    let load = Callback::new(move |wanted: String| {
+        shown.set_value(wanted.clone());
+        spawn_local(async move {
+            let content = fetch_content(&wanted).await;
+            // Another page may have been asked for meanwhile.
+            let current = shown.try_get_value().is_some_and(|shown| shown == wanted);
+            if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
+                let content = content.unwrap_or_else(|error| failed(&error));
+                put(&place, &content);
+            }
+        });
+    });
+    Effect::new(move |before: Option<String>| {
+        let wanted = address();
+        match before {
+            // The server sent it with the document.
+            None if hydrating => shown.set_value(wanted.clone()),
+            _ => load.run(wanted.clone()),
+        }
+        wanted
+    });
+    AGAIN.set(Some(Callback::new(move |()| {
+        if let Some(address) = shown.try_get_value() {
+            load.run(address);
+        }
+    })));
+    on_cleanup(|| AGAIN.set(None));
+    let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
+    view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
+}
+
+/// Loads the page that is shown once more, unless somebody is writing on it.
+pub fn refresh_served() {
+    let writing = document().get_element_by_id(PLACE).is_some_and(|place| has_writing(&place));
+    if !writing && let Some(again) = AGAIN.with_borrow(Clone::clone) {
+        again.run(());
+    }
+}
+
+/// Whether a field holds something else than it came with.
+fn has_writing(place: &Element) -> bool {
+    let Ok(fields) = place.query_selector_all("textarea, input:not([type=hidden])") else {
+        return false;
+    };
+    (0..fields.length()).filter_map(|at| fields.get(at)).any(|field| {
+        match field.dyn_into::<HtmlTextAreaElement>() {
+            Ok(area) => area.default_value().is_ok_and(|first| first != area.value()),
+            Err(other) => other.dyn_into::<HtmlInputElement>().is_ok_and(|input| {
+                input.value() != input.default_value() || input.checked() != input.default_checked()
+            }),
+        }
+    })
+}
+
+fn failed(error: &ApiError) -> String {
+    format!(r#"<p class="problem" role="alert">{error}</p>"#)
+}
+
+/// Puts content in place; what was open stays open, and the cursor where it was.
+fn put(place: &HtmlElement, content: &str) {
+    let focused = document().active_element().map(|element| element.id()).unwrap_or_default();
+    let open = place.query_selector_all("details[open][id]").ok();
+    let open: Vec<String> = open.map_or_else(Vec::new, |open| {
+        let elements = (0..open.length()).filter_map(|at| open.get(at)?.dyn_into::<Element>().ok());
+        elements.map(|element| element.id()).collect()
+    });
+    place.set_inner_html(content);
+    for id in open {
+        if let Some(details) = document().get_element_by_id(&id) {
+            details.set_attribute("open", "").unwrap_or_default();
+        }
+    }
+    if !focused.is_empty() {
+        super::focus(&focused);
+    }
+}
+
+/// The content of a page, and its title into the document.
+async fn fetch_content(address: &str) -> Result<String, ApiError> {
+    let text = text_of(Request::get(address).header("accept", "text/html").send().await).await?;
+    let parsed = DomParser::new()
+        .and_then(|parser| parser.parse_from_string(&text, SupportedType::TextHtml))
+        .map_err(|_| ApiError::Unavailable)?;
+    document().set_title(&parsed.title());
+    let content = parsed.get_element_by_id(PLACE).or_else(|| parsed.get_element_by_id("page"));
+    content.map(|content| content.inner_html()).ok_or(ApiError::Unavailable)
+}
+
+/// What an address answers.
+pub async fn fetch_text(address: &str) -> Result<String, ApiError> {
+    let response = Request::get(address).send().await.map_err(|_| ApiError::Offline)?;
+    if !response.ok() {
+        return Err(ApiError::Unavailable);
+    }
+    text_of(Ok(response)).await
+}
+
+async fn text_of(response: Result<Response, gloo_net::Error>) -> Result<String, ApiError> {
+    let response = response.map_err(|_| ApiError::Offline)?;
+    response.text().await.map_err(|_| ApiError::Offline)
+}
+
+/// Sends a form as it stands, and gives what a server function answered to it.
+pub async fn send_form(
+    form: &HtmlFormElement,
+    pressed: Option<Element>,
+) -> Result<String, ApiError> {
+    let data = FormData::new_with_form(form).map_err(|_| ApiError::Unavailable)?;
+    if let Some(button) = pressed
+        && let (Some(name), Some(value)) =
+            (button.get_attribute("name"), button.get_attribute("value"))
+    {
+        data.append_with_str(&name, &value).map_err(|_| ApiError::Unavailable)?;
+    }
+    let body = UrlSearchParams::new_with_str_sequence_sequence(&data)
+        .map_err(|_| ApiError::Unavailable)?;
+    let request = Request::post(&form.action())
+        .header("accept", "application/json")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(String::from(body.to_string()))
+        .map_err(|_| ApiError::Unavailable)?;
+    let response = request.send().await.map_err(|_| ApiError::Offline)?;
+    let ok = response.ok();
+    let text = text_of(Ok(response)).await?;
+    if ok { Ok(text) } else { Err(serde_json::from_str(&text).unwrap_or(ApiError::Unavailable)) }
+}
+
+/// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
+pub fn send_quiet_forms(board: Noticeboard) {
+    let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
+        let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
+        let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
+        event.prevent_default();
+        let pressed = event.submitter().map(Element::from);
+        form.set_attribute("aria-busy", "true").unwrap_or_default();
+        spawn_local(async move {
+            let sent = send_form(&form, pressed).await;
+            form.remove_attribute("aria-busy").unwrap_or_default();
+            match sent {
+                Ok(answer) => {
+                    let told = form.get_attribute("data-told").unwrap_or_default();
+                    let outcome = serde_json::from_str::<Outcome>(&answer).ok();
+                    let change = outcome.and_then(|outcome| outcome.change_id);
+                    let undo = change.filter(|_| !form.has_attribute("data-final"));
+                    if !told.is_empty() {
+                        board.tell_with_undo(told, undo);
+                    }
+                    // What was written in it has arrived.
+                    form.reset();
+                    *board.undone.write() += 1;
+                    refresh_served();
+                }
+                Err(error) => board.tell(error.to_string()),
+            }
+        });
+    });
+    on_cleanup(move || listener.remove());
+}
+
+/// The server says so on the page.
+pub fn refused_form() -> Option<String> {
+    None
+}

@@ -1,0 +1,101 @@
+//! On the server the rail is empty: the browser fills it when it is opened.
+
+use leptos::{html::Div, prelude::*};
+
+use crate::{
+    app::state::panel::InRail,
+    domain::{error::ApiError, id::RunId, news::News},
+};
+
+/// Nothing is followed on the server.
+#[derive(Clone, Copy)]
+pub struct Following;
+
+impl Following {
+    /// Nothing is followed.
+    pub fn none() -> Self {
+        Self
+    }
+
+    /// Follows nothing.
+    pub fn open(self, _: &RunId, _: impl Fn(bool) + Clone + 'static) {}
+
+    /// There is nothing to close.
+    pub fn close(self) {}
+}
+
+/// Nobody asks on the server.
+pub async fn rail_content(_: &str, _: &str) -> Result<String, ApiError> {
+    Ok(String::new())
+}
+
+/// There is nothing to put.
+pub fn show_rail(_: NodeRef<Div>, _: &str) -> Option<InRail> {
+    None
+}
+
+/// There is nothing to put.
+pub fn put_draft(_: &str, _: impl Fn() + 'static) {}
+
+/// Nobody scrolls on the server.
+pub fn load_earlier_in_sight() {}
+
+/// Nobody presses on the server.
+pub fn press_in_rail(_: &leptos::web_sys::Event) -> Option<String> {
+    None
+}
+
+/// The server makes the news.
+pub fn hear_news(_: impl Fn(News) + Clone + 'static) {}
+
+/// Nothing happens on the server.
+pub fn is_in(_: &leptos::web_sys::Event, _: &str) -> bool {
+    false
+}
+
+/// Nobody presses on the server.
+pub fn on_pointer_down(_: impl Fn(&leptos::web_sys::Event) + 'static) {}
+
+/// Nothing is marked on the server.
+pub fn marked_text() -> String {
+    String::new()
+}
+
+/// Nobody speaks on the server.
+pub async fn send_words(_: leptos::web_sys::HtmlFormElement) -> Result<RunId, ApiError> {
+    Err(ApiError::Offline)
+}
+
+/// Nobody asks on the server.
+pub fn post(_: &'static str, _: &RunId) {}
+
+/// There is nothing to act on.
+pub fn act_on_draft(_: char) -> bool {
+    false
+}
+
+/// Nothing waits.
+pub fn waiting_in_rail() -> usize {
+    0
+}
+
+/// There is no pointer.
+pub fn from_right(_: &leptos::web_sys::PointerEvent) -> i32 {
+    0
+}
+
+/// There is no pointer.
+pub fn hold_pointer(_: &leptos::web_sys::PointerEvent) {}
+
+/// Nothing is wide on the server.
+pub fn resize_rail(width: i32) -> i32 {
+    width
+}
+
+/// The server remembers nothing of a browser.
+pub fn remember(_: &str, _: &str) {}
+
+/// The server remembers nothing of a browser.
+pub fn read_number(_: &str) -> Option<u32> {
+    None
+}

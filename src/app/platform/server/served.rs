@@ -1,0 +1,30 @@
+//! On the server, pages are rendered where they stand, and nobody sends forms.
+
+use std::collections::HashMap;
+
+use axum::{extract::Query, http::request::Parts};
+use leptos::{prelude::*, server_fn::error::ServerFnUrlError};
+
+use crate::{
+    app::{components::notice::Noticeboard, pages::ServedPage},
+    domain::error::ApiError,
+};
+
+/// Renders a page that the browser only shows.
+pub fn served(page: ServedPage) -> AnyView {
+    view! { <div id="served">{page.render()}</div> }.into_any()
+}
+
+/// The page is being made.
+pub fn refresh_served() {}
+
+/// Nobody sends forms on the server.
+pub fn send_quiet_forms(_: Noticeboard) {}
+
+/// Why the plain form that led to this page was refused: it stands in the page's address.
+pub fn refused_form() -> Option<String> {
+    let parts = use_context::<Parts>()?;
+    let query = Query::<HashMap<String, String>>::try_from_uri(&parts.uri).ok()?;
+    let refused = query.get("__err")?;
+    Some(ServerFnUrlError::<ApiError>::decode_err(refused).to_string())
+}

@@ -1,0 +1,123 @@
+//! Deciding on drafts.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use crate::domain::{
+    change::{ChangeState, Outcome},
+    error::ApiError,
+    id::ChangeId,
+    list::Page,
+    proposal::Proposal,
+    version::Revision,
+};
+
+/// The drafts that stand so, the last first.
+#[server(prefix = "/fn", endpoint = "list_drafts")]
+pub async fn list_drafts(
+    /// How they stand.
+    state: ChangeState,
+    /// Where to go on.
+    after: Option<ChangeId>,
+) -> Result<Page<Proposal>, ApiError> {
+    use crate::{domain::list::PAGE_SIZE, state::desk};
+
+    desk()?.gate.proposals(state, after.as_ref(), PAGE_SIZE).await
+}
+
+/// Accepts a draft: all of it, the marked changes, or the person's own words.
+#[server(prefix = "/fn", endpoint = "approve_draft")]
+pub async fn approve_draft(
+    /// Which one.
+    id: ChangeId,
+    /// What the person saw.
+    revision: Option<Revision>,
+    /// `all`, `chosen` or `edited`.
+    take: String,
+    /// The marked changes, each as `field:number`.
+    #[server(default)]
+    hunks: Vec<String>,
+    /// The person's own words, by field.
+    #[server(default)]
+    patch: BTreeMap<String, String>,
+) -> Result<Outcome, ApiError> {
+    use crate::{domain::proposal::Approval, state::desk};
+
+    let approval = match take.as_str() {
+        "all" => Approval::default(),
+        "chosen" => {
+            let mut chosen = BTreeMap::<String, Vec<usize>>::new();
+            for (field, number) in hunks.iter().filter_map(|hunk| hunk.split_once(':')) {
+                chosen.entry(field.into()).or_default().extend(number.parse::<usize>());
+            }
+            Approval { revision, hunks: Some(chosen), ..Approval::default() }
+        }
+        _ => {
+            // A browser sends lines with carriage returns.
+            let own =
+                patch.into_iter().map(|(field, text)| (field, text.replace("\r\n", "\n").into()));
+            Approval { revision, patch: own.collect(), ..Approval::default() }
+        }
+    };
+    desk()?.gate.approve(&id, &approval).await
+}
+
+/// Rejects a draft.
+#[server(prefix = "/fn", endpoint = "reject_draft")]
+pub async fn reject_draft(
+    /// Which one.
+    id: ChangeId,
+    /// Why.
+    #[server(default)]
+    reason: String,
+) -> Result<Outcome, ApiError> {
+    use crate::state::desk;
+
+    desk()?.gate.reject(&id, &reason).await
+}
+
+/// Takes a rejection back.
+#[server(prefix = "/fn", endpoint = "reopen_draft")]
+pub async fn reopen_draft(
+    /// Which one.
+    id: ChangeId,
+) -> Result<Outcome, ApiError> {
+    use crate::state::desk;
+
+    desk()?.gate.reopen(&id).await
+}
+
+/// Decides on several drafts alike. Says how many that were; one that does not fit any more is left as
+/// a conflict.
+#[server(prefix = "/fn", endpoint = "decide_drafts")]
+pub async fn decide_drafts(
+    /// Which ones.
+    #[server(default)]
+    ids: Vec<ChangeId>,
+    /// `approve` or `reject`.
+    decision: String,
+    /// Why, when they are rejected.
+    #[server(default)]
+    reason: String,
+) -> Result<usize, ApiError> {
+    use crate::{domain::proposal::Approval, state::desk};
+
+    if ids.is_empty() {
+        return Err(ApiError::invalid("ids", "Mark at least one draft first."));
+    }
+    let gate = desk()?.gate;
+    let mut decided = 0;
+    for id in &ids {
+        let outcome = match decision.as_str() {
+            "approve" => gate.approve(id, &Approval::default()).await,
+            _ => gate.reject(id, &reason).await,
+        };
+        match outcome {
+            Ok(_) => decided += 1,
+            Err(ApiError::Conflict(_) | ApiError::Decided { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(decided)
+}

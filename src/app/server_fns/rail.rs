@@ -1,0 +1,64 @@
+//! Talking in the rail.
+
+use leptos::prelude::*;
+
+use crate::domain::{
+    error::ApiError,
+    id::{ConversationId, RunId},
+};
+
+/// Says something to whoever listens on a page.
+#[server(prefix = "/fn", endpoint = "say")]
+pub async fn say(
+    /// The address of the page.
+    at: String,
+    /// What is said.
+    words: String,
+    /// What is marked on the page.
+    #[server(default)]
+    marked: String,
+) -> Result<RunId, ApiError> {
+    use crate::state::{desk, viewed};
+
+    let desk = desk()?;
+    let view = viewed(&desk, &at, &marked).await?;
+    let run = desk.agent.say(&desk.scope, &view.listener, &words, view.context.as_deref()).await?;
+    Ok(run.id)
+}
+
+/// Begins a new conversation with whoever listens on a page.
+#[server(prefix = "/fn", endpoint = "start_afresh")]
+pub async fn start_afresh(
+    /// The address of the page.
+    at: String,
+) -> Result<ConversationId, ApiError> {
+    use crate::state::{desk, viewed};
+
+    let desk = desk()?;
+    let view = viewed(&desk, &at, "").await?;
+    desk.agent.start_afresh(&desk.scope, &view.listener).await
+}
+
+/// Asks the same again.
+#[server(prefix = "/fn", endpoint = "retry_run")]
+pub async fn retry_run(
+    /// Which run.
+    id: RunId,
+) -> Result<RunId, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    Ok(desk.agent.retry(&desk.scope, &id).await?.id)
+}
+
+/// Goes on with an answer that broke off.
+#[server(prefix = "/fn", endpoint = "go_on_run")]
+pub async fn go_on_run(
+    /// Which run.
+    id: RunId,
+) -> Result<RunId, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    Ok(desk.agent.go_on(&desk.scope, &id).await?.id)
+}
