@@ -113,7 +113,7 @@ impl Gate {
     pub async fn keep_refused(&self, change: Change) -> Result<ChangeId, ApiError> {
         let mut link = self.store.write(&self.space).await?;
         let head = entity::head(&mut link, &change.entity).await?;
-        let summary = summary::of(&change, &head.fields);
+        let summary = summary::of(&change, &head.fields, ChangeState::Conflict);
         let id: ChangeId = new_id();
         let row = ChangeRow {
             id: id.clone(),
@@ -291,7 +291,7 @@ async fn pass(
     if state == ChangeState::Applied && change.op == Op::Update && from == to {
         return Ok(Outcome { change_id: None, state, revision: to.unwrap_or_default() });
     }
-    let summary = summary::of(&change, &before);
+    let summary = summary::of(&change, &before, state);
     if let Some(undone) = &change.undoes
         && state == ChangeState::Applied
         && !link.mark_undone(undone, &id).await?

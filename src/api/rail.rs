@@ -204,7 +204,7 @@ async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<Stri
 /// A draft's card.
 async fn draft(desk: Desk, Segments(path): Segments<DraftPath>) -> Result<Html<String>, ApiError> {
     let draft = desk.gate.proposal(&path.id).await?;
-    Ok(Html(html(move || view! { <DraftCard draft/> }.into_any())))
+    Ok(Html(html(move || view! { <DraftCard draft place="rail"/> }.into_any())))
 }
 
 /// How many drafts wait.

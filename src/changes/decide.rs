@@ -7,6 +7,7 @@ use super::{
     apply::{self, Refusal},
     entity,
     rebase::rebase,
+    summary,
 };
 use crate::{
     domain::{
@@ -145,7 +146,8 @@ async fn accept_draft(
         to_revision: applied.to,
         ..draft.row
     };
-    link.insert_audit(&row, &author, &draft.summary, at).await?;
+    let summary = summary::of(&row.change, &applied.before, ChangeState::Applied);
+    link.insert_audit(&row, &author, &summary, at).await?;
     let persona_id = entity::owner(link, &row.change.entity).await?;
     link.tell(News {
         persona_id,

@@ -2,26 +2,32 @@
 
 use serde_json::Value;
 
-use crate::domain::change::{Change, Fields, Op, field_label};
+use crate::domain::change::{Change, ChangeState, Fields, Op, field_label};
 
 /// The most of a text that a summary quotes.
 const QUOTE_CHARS: usize = 60;
 
-/// What the change does, in one line.
-pub fn of(change: &Change, before: &Fields) -> String {
+/// What the change did or, while it waits, would do: in one line.
+pub fn of(change: &Change, before: &Fields, state: ChangeState) -> String {
     let what = change.entity.kind.noun();
     let title = |fields: &Fields| quoted(named(fields));
+    let done = state == ChangeState::Applied;
+    let verb = |past: &'static str, wish: &'static str| if done { past } else { wish };
     match change.op {
-        Op::Create => format!("Made the {what} {}", title(&change.patch)),
-        Op::Update => format!("Changed {}", changed(change, before)),
-        Op::Delete => format!("Moved the {what} {} to the bin", title(before)),
-        Op::Restore => format!("Restored the {what} {} from the bin", title(before)),
-        Op::Purge => format!("Removed the {what} {} for good", title(before)),
+        Op::Create => format!("{} the {what} {}", verb("Made", "Make"), title(&change.patch)),
+        Op::Update => format!("{} {}", verb("Changed", "Change"), changed(change, before)),
+        Op::Delete => format!("{} the {what} {} to the bin", verb("Moved", "Move"), title(before)),
+        Op::Restore => {
+            format!("{} the {what} {} from the bin", verb("Restored", "Restore"), title(before))
+        }
+        Op::Purge => {
+            format!("{} the {what} {} for good", verb("Removed", "Remove"), title(before))
+        }
         Op::Label => {
             let label = change.patch.get("label").and_then(Value::as_str).unwrap_or_default();
             match change.patch.get("revision").and_then(Value::as_i64) {
                 Some(revision) => format!("Set the label {label} on version {revision}"),
-                None => format!("Took the label {label} away"),
+                None => format!("{} the label {label} away", verb("Took", "Take")),
             }
         }
     }

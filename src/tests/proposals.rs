@@ -69,7 +69,7 @@ async fn a_draft_is_accepted_once_and_can_be_taken_back(house: House) {
     assert_eq!(one["id"], draft.as_str());
     assert_eq!((&one["state"], &one["op"]), (&json!("pending"), &json!("update")));
     assert_eq!((&one["entityType"], &one["entityId"]), (&json!("persona"), &json!("ann")));
-    assert_eq!(one["summary"], "Changed the system prompt");
+    assert_eq!(one["summary"], "Change the system prompt");
     assert_eq!(one["proposedBy"]["personaId"], "ann");
     let pieces = one["diff"][0]["segments"].as_array().unwrap();
     let told: Vec<_> = pieces.iter().map(|piece| (&piece["kind"], &piece["text"])).collect();

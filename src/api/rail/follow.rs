@@ -190,7 +190,7 @@ impl Following {
                     if let Some(change) = change
                         && let Ok(Some(draft)) = proposal(&self.desk, &change).await
                     {
-                        let id = format!("draft-{change}");
+                        let id = format!("rail-draft-{change}");
                         patches.push(self.piece(id, Piece::Draft(Box::new(draft))));
                     }
                 }

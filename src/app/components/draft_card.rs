@@ -26,10 +26,12 @@ use crate::{
 pub fn DraftCard(
     /// The draft.
     draft: Proposal,
+    /// Where it is shown: the same draft can stand in two places of a page.
+    place: &'static str,
 ) -> impl IntoView {
     let id = draft.id.to_string();
-    let element = format!("draft-{id}");
-    let title_id = format!("draft-title-{id}");
+    let element = format!("{place}-draft-{id}");
+    let title_id = format!("{place}-title-{id}");
     let labelled_by = title_id.clone();
     let state = match (draft.state, draft.undone) {
         (ChangeState::Applied, true) => "Taken back",
@@ -55,11 +57,11 @@ pub fn DraftCard(
             <p class="small">{draft.summary.clone()}{(!draft.reason.is_empty()).then(|| format!(": {}", draft.reason))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
             {if open && !draft.conflicts.is_empty() {
-                view! { <InConflict draft=draft.clone()/> }.into_any()
+                view! { <InConflict draft=draft.clone() place/> }.into_any()
             } else if open {
-                view! { <Open draft=draft.clone()/> }.into_any()
+                view! { <Open draft=draft.clone() place/> }.into_any()
             } else {
-                view! { <Decided draft=draft.clone()/> }.into_any()
+                view! { <Decided draft=draft.clone() place/> }.into_any()
             }}
             <footer class="faint small">
                 {draft.proposed_by.name.clone()} " · " <When at=draft.created_at/>
@@ -91,7 +93,7 @@ fn Meant(draft: Proposal) -> impl IntoView {
 
 /// A draft that waits.
 #[component]
-fn Open(draft: Proposal) -> impl IntoView {
+fn Open(draft: Proposal, place: &'static str) -> impl IntoView {
     let choices = draft.choices();
     let can_choose = choices > 1 && draft.op == Op::Update;
     let editable = matches!(draft.op, Op::Update | Op::Create) && !draft.diff.is_empty();
@@ -101,20 +103,20 @@ fn Open(draft: Proposal) -> impl IntoView {
         _ => "Accept",
     };
     let id = draft.id.to_string();
+    let words = format!("{place}-words-{id}");
+    let form = words.clone();
     view! {
-        <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted." class="draft-words">
+        <form id=form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted." class="draft-words">
             <Meant draft=draft.clone()/>
             {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose/> }).collect_view()}
-            <div class="row tight">
-                <button class="button" name="take" value="all" data-key="a">{accept}</button>
-                {can_choose.then(|| view! {
-                    <button class="button quiet" name="take" value="chosen">"Accept the marked"</button>
-                })}
-            </div>
         </form>
         <div class="row tight draft-more">
+            <button class="button" form=words.clone() name="take" value="all" data-key="a">{accept}</button>
+            {can_choose.then(|| view! {
+                <button class="button quiet" form=words name="take" value="chosen">"Accept the marked"</button>
+            })}
             {editable.then(|| view! {
-                <details id=format!("edit-{id}")>
+                <details id=format!("{place}-edit-{id}")>
                     <summary class="button quiet small" data-key="e">"Edit…"</summary>
                     <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
                         <Meant draft=draft.clone()/>
@@ -123,18 +125,18 @@ fn Open(draft: Proposal) -> impl IntoView {
                     </form>
                 </details>
             })}
-            <Reject draft=draft.clone()/>
+            <Reject draft=draft.clone() place/>
         </div>
     }
 }
 
 /// Saying no, with or without a reason.
 #[component]
-fn Reject(draft: Proposal) -> impl IntoView {
+fn Reject(draft: Proposal, place: &'static str) -> impl IntoView {
     let id = draft.id.to_string();
-    let reason = format!("reason-{id}");
+    let reason = format!("{place}-reason-{id}");
     view! {
-        <details id=format!("reject-{id}")>
+        <details id=format!("{place}-reject-{id}")>
             <summary class="button quiet small" data-key="r">"Reject…"</summary>
             <form method="post" action=RejectDraft::url() data-quiet data-final data-told="Rejected." class="stack">
                 <input type="hidden" name="id" value=id.clone()/>
@@ -190,7 +192,7 @@ fn Rewrite(field: ProposedField) -> impl IntoView {
 
 /// A draft that does not fit any more: both texts, to be joined by hand.
 #[component]
-fn InConflict(draft: Proposal) -> impl IntoView {
+fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
     view! {
         <p class="problem">"The same passage was changed since this was written. Join the two texts, or reject the draft."</p>
         <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
@@ -212,13 +214,13 @@ fn InConflict(draft: Proposal) -> impl IntoView {
             }).collect_view()}
             <p><button class="button" name="take" value="edited">"Save the left text"</button></p>
         </form>
-        <Reject draft/>
+        <Reject draft place/>
     }
 }
 
 /// A draft that was decided on, and the way back.
 #[component]
-fn Decided(draft: Proposal) -> impl IntoView {
+fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
     let id = draft.id.to_string();
     let told = match draft.decided_at {
         Some(at) => view! { <span><When at/></span> }.into_any(),
@@ -231,7 +233,7 @@ fn Decided(draft: Proposal) -> impl IntoView {
         _ => None,
     };
     view! {
-        <details id=format!("words-{id}") class="draft-words">
+        <details id=format!("{place}-words-{id}") class="draft-words">
             <summary class="small">"What it says"</summary>
             {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
         </details>

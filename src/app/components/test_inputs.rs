@@ -6,8 +6,8 @@ use super::{
     answers::{AnswerBook, AnswerBox, RunAll, RunOne},
     draft_box::{Autosave, DraftTrouble, SaveState},
     icon::{Glyph, Icon},
+    live::use_live,
     notice::use_notices,
-    problem::Problem,
     written::written,
 };
 use crate::{
@@ -23,7 +23,9 @@ use crate::{
         state::draft::{Draft, Texts},
     },
     domain::{
+        change::EntityKind,
         id::{PersonaId, TestInputId},
+        news::Topic,
         test_input::{CONTENT, EditedTestInput},
         tokens,
         version::Revision,
@@ -45,29 +47,36 @@ pub fn TestInputs(
 ) -> impl IntoView {
     let book = AnswerBook::new(persona.clone(), answers);
     let rows = RwSignal::new(initial);
-    let add = ServerAction::<AddTestInput>::new();
-    let typed = RwSignal::new(String::new());
-    Effect::new(move |_| {
-        if let Some(Ok(added)) = add.value().get() {
-            rows.write().push(added);
-            typed.set(String::new());
-        }
+    // Moving a row takes the cursor away from its button: it is brought back there.
+    let pressed = StoredValue::new(String::new());
+    let whose = StoredValue::new(persona.clone());
+    let renew = Callback::new(move |()| {
+        leptos::task::spawn_local(async move {
+            let Some(persona) = whose.try_get_value() else { return };
+            if let Ok(all) = list_test_inputs(persona).await {
+                rows.try_set(all);
+                if let Some(button) = pressed.try_update_value(std::mem::take)
+                    && !button.is_empty()
+                {
+                    platform::focus_later(button);
+                }
+            }
+        });
     });
     let undone = use_notices().undone;
-    let whose = persona.clone();
     Effect::new(move |seen: Option<u32>| {
         let now = undone.get();
         if seen.is_some_and(|seen| seen != now) {
-            let persona = whose.clone();
-            leptos::task::spawn_local(async move {
-                if let Ok(all) = list_test_inputs(persona).await {
-                    rows.set(all);
-                }
-            });
+            renew.run(());
         }
         now
     });
-    let failed = Signal::derive(move || add.value().get().and_then(Result::err));
+    use_live().on(move |news| {
+        let ours = news.topic == Topic::Change && news.persona_id == whose.try_get_value();
+        if ours && news.entity_type == EntityKind::TestInput.word() {
+            renew.run(());
+        }
+    });
     view! {
         <section class="tests" aria-labelledby="tests-title">
             <header class="row apart">
@@ -81,10 +90,10 @@ pub fn TestInputs(
                 <ForEnumerate
                     each=move || rows.get()
                     key=|row| row.id.clone()
-                    children=move |at, row| view! { <TestInputRow row at rows book revision/> }
+                    children=move |at, row| view! { <TestInputRow row at rows book revision pressed/> }
                 />
             </ol>
-            <ActionForm action=add attr:class="add-test">
+            <form method="post" action=AddTestInput::url() class="add-test" data-quiet>
                 <input type="hidden" name="persona" value=persona.to_string()/>
                 <label class="sr" for="new-test">"New test input"</label>
                 <textarea
@@ -93,18 +102,12 @@ pub fn TestInputs(
                     rows="2"
                     required
                     placeholder="Say something to this persona…"
-                    prop:value=typed
-                    on:input=move |event| {
-                        typed.set(event_target_value(&event));
-                        add.value().set(None);
-                    }
                 ></textarea>
-                <button class="button quiet" disabled=move || add.pending().get()>
+                <button class="button quiet">
                     <Glyph icon=Icon::Plus/>
                     "Add test input"
                 </button>
-            </ActionForm>
-            <Problem error=failed/>
+            </form>
         </section>
     }
 }
@@ -126,8 +129,9 @@ fn TestInputRow(
     book: AnswerBook,
     /// The present version of the persona.
     revision: Signal<Revision>,
+    /// The button that was pressed last.
+    pressed: StoredValue<String>,
 ) -> impl IntoView {
-    let notices = use_notices();
     let row_id = row.id.clone();
     let id = StoredValue::new(row.id.clone());
     let autosave = Autosave::new(
@@ -144,28 +148,19 @@ fn TestInputRow(
     );
     let draft = autosave.draft;
     let text = Memo::new(move |_| draft.read().text(CONTENT.name));
-    let moving = ServerAction::<MoveTestInput>::new();
-    // Moving a row takes the cursor away from its button: it is brought back there.
-    let pressed = StoredValue::new("up");
-    Effect::new(move |_| match moving.value().get() {
-        Some(Ok(all)) => {
-            rows.set(all);
-            platform::focus_later(format!("{}-{}", pressed.get_value(), id.get_value()));
+    // What is changed elsewhere meets what is typed here.
+    Effect::new(move |_| {
+        let known = rows.with(|rows| {
+            let known = rows.iter().find(|known| known.id == id.get_value());
+            known.map(|known| (known.revision, known.fields.content.clone()))
+        });
+        if let Some((revision, content)) = known
+            && draft.read().is_behind(revision)
+        {
+            draft.update(|draft| draft.met(revision, texts(content)));
         }
-        Some(Err(error)) => notices.tell(error.to_string()),
-        None => {}
     });
-    let deleting = ServerAction::<DeleteTestInput>::new();
-    Effect::new(move |_| match deleting.value().get() {
-        Some(Ok(outcome)) => {
-            let gone = id.get_value();
-            rows.write().retain(|row| row.id != gone);
-            platform::focus_later("new-test".into());
-            notices.tell_with_undo("Test input moved to the bin.", outcome.change_id);
-        }
-        Some(Err(error)) => notices.tell(error.to_string()),
-        None => {}
-    });
+    let press = move |button: &str| pressed.set_value(format!("{button}-{}", id.get_value()));
     let label = move || format!("Test input {}", at.get() + 1);
     let field = format!("test-{}", row.id);
     autosave.adopt(CONTENT.name, &field);
@@ -202,25 +197,25 @@ fn TestInputRow(
                 }}</span>
                 <div class="row tight">
                     <RunOne book input=id.get_value() label=Signal::derive(label)/>
-                    <ActionForm action=moving>
+                    <form method="post" action=MoveTestInput::url() data-quiet>
                         <HiddenId id=id.get_value()/>
                         <button class="icon" id=format!("up-{}", id.get_value()) name="way" value="up"
-                            on:click=move |_| pressed.set_value("up") aria-label=move || format!("Move {} up", label())
+                            on:click=move |_| press("up") aria-label=move || format!("Move {} up", label())
                             disabled=move || at.get() == 0>
                             <Glyph icon=Icon::Up/>
                         </button>
                         <button class="icon" id=format!("down-{}", id.get_value()) name="way" value="down"
-                            on:click=move |_| pressed.set_value("down") aria-label=move || format!("Move {} down", label())
+                            on:click=move |_| press("down") aria-label=move || format!("Move {} down", label())
                             disabled=move || at.get() + 1 == rows.read().len()>
                             <Glyph icon=Icon::Down/>
                         </button>
-                    </ActionForm>
-                    <ActionForm action=deleting>
+                    </form>
+                    <form method="post" action=DeleteTestInput::url() data-quiet data-told="Test input moved to the bin.">
                         <HiddenId id=id.get_value()/>
-                        <button class="icon" aria-label=move || format!("Delete {}", label())>
+                        <button class="icon" on:click=move |_| pressed.set_value("new-test".into()) aria-label=move || format!("Delete {}", label())>
                             <Glyph icon=Icon::Bin/>
                         </button>
-                    </ActionForm>
+                    </form>
                 </div>
             </div>
         </li>

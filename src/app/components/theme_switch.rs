@@ -1,6 +1,6 @@
 //! Light, dark, or as the system says.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, server_fn::ServerFn};
 
 use crate::{
     app::{platform, server_fns::settings::SetTheme},
@@ -15,14 +15,13 @@ pub fn provide_theme() {
 /// Three buttons; the chosen one is pressed.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
-    let action = ServerAction::<SetTheme>::new();
     let chosen = expect_context::<RwSignal<Theme>>();
     let choose = move |theme: Theme| {
         chosen.set(theme);
         platform::apply_theme(theme);
     };
     view! {
-        <ActionForm action>
+        <form method="post" action=SetTheme::url() data-quiet>
             <div class="segments" role="group" aria-label="Colours">
             {Theme::ALL.map(|theme| {
                 let label = match theme {
@@ -42,6 +41,6 @@ pub fn ThemeSwitch() -> impl IntoView {
                 }
             })}
             </div>
-        </ActionForm>
+        </form>
     }
 }

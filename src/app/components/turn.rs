@@ -135,7 +135,7 @@ pub fn PieceView(
         }
         .into_any(),
         Piece::Step { call, result } => step(call, result).into_any(),
-        Piece::Draft(draft) => view! { <DraftCard draft=*draft/> }.into_any(),
+        Piece::Draft(draft) => view! { <DraftCard draft=*draft place="rail"/> }.into_any(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! What it shows is in the address (`?versions`, `from`, `to`), so that it also works by plain links
 //! and forms.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::{
     components::{A, Form},
     hooks::{use_navigate, use_query_map},
@@ -12,7 +12,6 @@ use leptos_router::{
 use super::{
     icon::{Glyph, Icon},
     notice::use_notices,
-    problem::Problem,
     when::When,
 };
 use crate::{
@@ -42,30 +41,13 @@ pub fn VersionsDrawer(
     /// Where the persona is now; a new version loads the list again.
     #[prop(into)]
     revision: Signal<Revision>,
-    /// Called when the persona was changed from here.
-    changed: Callback<()>,
 ) -> impl IntoView {
     let query = use_query_map();
     let number =
         move |name: &str| query.read().get(name).and_then(|text| text.parse::<Revision>().ok());
     let home = format!("/personas/{persona}");
     let id = StoredValue::new(persona);
-    let restoring = ServerAction::<RestoreVersion>::new();
-    let labelling = ServerAction::<SetLabel>::new();
-    let notices = use_notices();
-    Effect::new(move |_| match restoring.value().get() {
-        Some(Ok(outcome)) => {
-            notices.tell_with_undo("Restored as a new version.", outcome.change_id);
-            changed.run(());
-        }
-        Some(Err(error)) => notices.tell(error.to_string()),
-        None => {}
-    });
-    Effect::new(move |_| {
-        if let Some(Ok(_)) = labelling.value().get() {
-            platform::close_popovers();
-        }
-    });
+    let undone = use_notices().undone;
     let navigate = use_navigate();
     Effect::new(move |_| {
         platform::focus("versions-title");
@@ -79,7 +61,7 @@ pub fn VersionsDrawer(
         });
     });
     let versions = Resource::new(
-        move || (id.get_value(), number("before"), revision.get(), labelling.version().get()),
+        move || (id.get_value(), number("before"), revision.get(), undone.get()),
         |(id, before, _, _)| list_versions(id, before),
     );
     let compared = Resource::new(
@@ -90,7 +72,6 @@ pub fn VersionsDrawer(
             compare_versions(id, from, to).await.map(|diff| (from, to, diff))
         },
     );
-    let failed = Signal::derive(move || labelling.value().get().and_then(Result::err));
     view! {
         <aside class="drawer" aria-labelledby="versions-title">
             <header class="row apart">
@@ -107,13 +88,12 @@ pub fn VersionsDrawer(
                     }
                 })}
             </Transition>
-            <Problem error=failed/>
             <datalist id="usual-labels">
                 {USUAL_LABELS.map(|label| view! { <option value=label></option> })}
             </datalist>
             <Transition fallback=|| view! { <div class="skeleton block"></div> }>
                 {move || Suspend::new(async move {
-                    version_list(versions.await, id.get_value(), revision, restoring, labelling)
+                    version_list(versions.await, id.get_value(), revision)
                 })}
             </Transition>
         </aside>
@@ -124,8 +104,6 @@ fn version_list(
     versions: Result<Page<VersionSummary>, ApiError>,
     id: PersonaId,
     revision: Signal<Revision>,
-    restoring: ServerAction<RestoreVersion>,
-    labelling: ServerAction<SetLabel>,
 ) -> AnyView {
     let page = match versions {
         Ok(page) => page,
@@ -136,7 +114,7 @@ fn version_list(
         view! { <A href=path attr:class="button quiet">"Older versions"</A> }
     });
     let row = move |version: VersionSummary| {
-        view! { <VersionRow version persona=id.clone() revision restoring labelling/> }
+        view! { <VersionRow version persona=id.clone() revision/> }
     };
     view! {
         <ol class="versions">
@@ -174,8 +152,6 @@ fn VersionRow(
     version: VersionSummary,
     persona: PersonaId,
     revision: Signal<Revision>,
-    restoring: ServerAction<RestoreVersion>,
-    labelling: ServerAction<SetLabel>,
 ) -> impl IntoView {
     let number = version.revision;
     let who = match version.author_kind {
@@ -204,30 +180,30 @@ fn VersionRow(
             </p>
             <div class="row tight">
                 {version.labels.into_iter().map(|label| view! {
-                    <ActionForm action=labelling attr:class="label">
+                    <form method="post" action=SetLabel::url() class="label" data-quiet>
                         <input type="hidden" name="id" value=persona.get_value()/>
                         <input type="hidden" name="label" value=label.clone()/>
                         <span>{label.clone()}</span>
                         <button class="icon tiny" aria-label=format!("Take the label {label} away")>
                             <Glyph icon=Icon::Close/>
                         </button>
-                    </ActionForm>
+                    </form>
                 }).collect_view()}
             </div>
             <div class="row tight">
                 {(number > 1).then(|| view! { <A href=compare attr:class="button quiet small">"What changed"</A> })}
                 <Show when=move || revision.get() != number>
-                    <ActionForm action=restoring>
+                    <form method="post" action=RestoreVersion::url() data-quiet data-told="Restored as a new version.">
                         {hidden()}
                         <button class="button quiet small">
                             <Glyph icon=Icon::Undo/>
                             "Restore"
                         </button>
-                    </ActionForm>
+                    </form>
                 </Show>
                 <details class="popover">
                     <summary class="button quiet small">"Label…"</summary>
-                    <ActionForm action=labelling attr:class="popup">
+                    <form method="post" action=SetLabel::url() class="popup" data-quiet>
                         {hidden()}
                         <label>
                             "Label for version " {number}
@@ -240,7 +216,7 @@ fn VersionRow(
                             />
                         </label>
                         <button class="button">"Set"</button>
-                    </ActionForm>
+                    </form>
                 </details>
             </div>
         </li>

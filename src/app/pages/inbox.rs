@@ -91,7 +91,7 @@ fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
                                 <span class="sr">"Mark " {draft.summary.clone()}</span>
                             </label>
                         });
-                        view! { <div class="inbox-row">{mark}<DraftCard draft/></div> }
+                        view! { <div class="inbox-row">{mark}<DraftCard draft place="inbox"/></div> }
                     }).collect_view()}
                 </section>
             }

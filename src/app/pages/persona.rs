@@ -13,9 +13,10 @@ use crate::{
             avatar::Avatar,
             draft_box::{Autosave, DraftTrouble, SaveState},
             icon::{Glyph, Icon},
+            live::use_live,
             notice::use_notices,
             page_title::PageTitle,
-            problem::{PageProblem, Problem},
+            problem::PageProblem,
             test_inputs::TestInputs,
             versions::VersionsDrawer,
             written::written,
@@ -28,8 +29,10 @@ use crate::{
         state::draft::{Draft, Texts},
     },
     domain::{
+        change::EntityKind,
         field::grouped,
         id::PersonaId,
+        news::Topic,
         persona::{
             APPEARANCE, EditedPersona, MODEL, NAME, NOTES, PersonaFields, SYSTEM_PROMPT, TOOL, Tier,
         },
@@ -123,7 +126,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         spawn_local(async move {
             if let Ok(now) = open_persona(id.get_value()).await {
                 let EditedPersona { revision, fields, .. } = now.persona;
-                draft.try_update(|draft| draft.renewed(revision, texts(&fields)));
+                draft.try_update(|draft| draft.met(revision, texts(&fields)));
             }
         });
     });
@@ -134,6 +137,22 @@ fn Editor(data: EditorData) -> impl IntoView {
             refresh.run(());
         }
         now
+    });
+    // What is changed elsewhere, by an agent or in another tab, appears at once.
+    let newest = RwSignal::new(first);
+    use_live().on(move |news| {
+        let ours = news.topic == Topic::Change && news.entity_id == id.get_value().as_str();
+        if ours && news.entity_type == EntityKind::Persona.word() {
+            newest.update(|newest| *newest = news.revision.unwrap_or_default().max(*newest));
+        }
+        if news.topic == Topic::Missed {
+            refresh.run(());
+        }
+    });
+    Effect::new(move |_| {
+        if draft.read().is_behind(newest.get()) {
+            refresh.run(());
+        }
     });
     let versions_path = format!("/personas/{}?versions=1", persona.id);
     view! {
@@ -202,7 +221,7 @@ fn Editor(data: EditorData) -> impl IntoView {
             <TestInputs persona=persona.id.clone() initial=test_inputs answers revision/>
         </div>
         {move || shows_versions.get().then(|| view! {
-            <VersionsDrawer persona=id.get_value() revision changed=refresh/>
+            <VersionsDrawer persona=id.get_value() revision/>
         })}
     }
 }
@@ -210,30 +229,20 @@ fn Editor(data: EditorData) -> impl IntoView {
 /// Copy and delete.
 #[component]
 fn PersonaActions(id: PersonaId) -> impl IntoView {
-    let duplicate = ServerAction::<DuplicatePersona>::new();
-    let delete = ServerAction::<DeletePersona>::new();
-    let notices = use_notices();
-    Effect::new(move |_| match delete.value().get() {
-        Some(Ok(outcome)) => notices.tell_with_undo("Persona moved to the bin.", outcome.change_id),
-        Some(Err(error)) => notices.tell(error.to_string()),
-        None => {}
-    });
-    let failed = Signal::derive(move || duplicate.value().get().and_then(Result::err));
     let id = StoredValue::new(id.to_string());
     view! {
-        <ActionForm action=duplicate>
+        <form method="post" action=DuplicatePersona::url() data-quiet>
             <input type="hidden" name="id" value=id.get_value()/>
             <button class="icon" aria-label="Duplicate this persona" title="Duplicate">
                 <Glyph icon=Icon::Copy/>
             </button>
-        </ActionForm>
-        <ActionForm action=delete>
+        </form>
+        <form method="post" action=DeletePersona::url() data-quiet data-told="Persona moved to the bin.">
             <input type="hidden" name="id" value=id.get_value()/>
             <button class="icon" aria-label="Delete this persona" title="Move to the bin">
                 <Glyph icon=Icon::Bin/>
             </button>
-        </ActionForm>
-        <Problem error=failed/>
+        </form>
     }
 }
 

@@ -1,6 +1,6 @@
 //! All personas.
 
-use leptos::prelude::*;
+use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::{
     NavigateOptions,
     components::{A, Form},
@@ -14,7 +14,7 @@ use crate::{
             icon::{Glyph, Icon},
             notice::use_notices,
             page_title::PageTitle,
-            problem::{PageProblem, Problem},
+            problem::PageProblem,
             when::When,
         },
         platform,
@@ -36,41 +36,28 @@ pub fn PersonasPage() -> impl IntoView {
     let query = use_query_map();
     let search = Memo::new(move |_| query.read().get("q").unwrap_or_default());
     let after = Memo::new(move |_| query.read().get("after"));
-    let create = ServerAction::<CreatePersona>::new();
-    let duplicate = ServerAction::<DuplicatePersona>::new();
-    let delete = ServerAction::<DeletePersona>::new();
     let notices = use_notices();
     let list = Resource::new(
-        move || (search.get(), after.get(), delete.version().get(), notices.undone.get()),
-        |(search, after, _, _)| list_personas(search, after),
+        move || (search.get(), after.get(), notices.undone.get()),
+        |(search, after, _)| list_personas(search, after),
     );
-    Effect::new(move |_| match delete.value().get() {
-        Some(Ok(outcome)) => notices.tell_with_undo("Persona moved to the bin.", outcome.change_id),
-        Some(Err(error)) => notices.tell(error.to_string()),
-        None => {}
-    });
-    let failed = Signal::derive(move || {
-        let made = create.value().get().and_then(Result::err);
-        made.or_else(|| duplicate.value().get().and_then(Result::err))
-    });
     view! {
         <PageTitle text="Personas"/>
         <header class="page-head">
             <h1>"Personas"</h1>
-            <ActionForm action=create>
+            <form method="post" action=CreatePersona::url() data-quiet>
                 <input type="hidden" name="name" value=NEW_NAME/>
-                <button class="button" disabled=move || create.pending().get()>
+                <button class="button">
                     <Glyph icon=Icon::Plus/>
                     "New persona"
                 </button>
-            </ActionForm>
+            </form>
         </header>
         <SearchField search/>
-        <Problem error=failed/>
         <Transition fallback=ListSkeleton>
             {move || Suspend::new(async move {
                 match list.await {
-                    Ok(list) => shown(list, search.get_untracked(), duplicate, delete).into_any(),
+                    Ok(list) => shown(list, search.get_untracked()).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -110,12 +97,7 @@ fn SearchField(search: Memo<String>) -> impl IntoView {
     }
 }
 
-fn shown(
-    PersonaList { page, total }: PersonaList,
-    search: String,
-    duplicate: ServerAction<DuplicatePersona>,
-    delete: ServerAction<DeletePersona>,
-) -> impl IntoView {
+fn shown(PersonaList { page, total }: PersonaList, search: String) -> impl IntoView {
     let counted = match (search.is_empty(), total) {
         (true, 1) => "1 persona".to_owned(),
         (true, _) => format!("{} personas", grouped(usize::try_from(total).unwrap_or_default())),
@@ -151,7 +133,7 @@ fn shown(
         <p class="faint small" role="status">{counted}</p>
         {empty}
         <ul class="cards">
-            {page.items.into_iter().map(|persona| view! { <Card persona duplicate delete/> }).collect_view()}
+            {page.items.into_iter().map(|persona| view! { <Card persona/> }).collect_view()}
         </ul>
         {next.map(|next| view! { <p class="more"><A href=next attr:class="button quiet">"Next page"</A></p> })}
     }
@@ -159,11 +141,7 @@ fn shown(
 
 /// One persona in the list.
 #[component]
-fn Card(
-    persona: PersonaSummary,
-    duplicate: ServerAction<DuplicatePersona>,
-    delete: ServerAction<DeletePersona>,
-) -> impl IntoView {
+fn Card(persona: PersonaSummary) -> impl IntoView {
     let path = format!("/personas/{}", persona.id);
     let tests = match persona.test_inputs {
         1 => "1 test input".to_owned(),
@@ -183,18 +161,18 @@ fn Card(
             <div class="row apart card-foot">
                 <span class="faint small">{tests} " · " <When at=persona.updated_at/></span>
                 <span class="row tight">
-                    <ActionForm action=duplicate>
+                    <form method="post" action=DuplicatePersona::url() data-quiet>
                         <input type="hidden" name="id" value=id.get_value()/>
                         <button class="icon" aria-label=format!("Duplicate {}", name.get_value()) title="Duplicate">
                             <Glyph icon=Icon::Copy/>
                         </button>
-                    </ActionForm>
-                    <ActionForm action=delete>
+                    </form>
+                    <form method="post" action=DeletePersona::url() data-quiet data-told="Persona moved to the bin.">
                         <input type="hidden" name="id" value=id.get_value()/>
                         <button class="icon" aria-label=format!("Delete {}", name.get_value()) title="Move to the bin">
                             <Glyph icon=Icon::Bin/>
                         </button>
-                    </ActionForm>
+                    </form>
                 </span>
             </div>
         </li>

@@ -161,10 +161,19 @@ impl Draft {
         self.saved = theirs;
     }
 
-    /// Like [`kept`](Self::kept), for a change that the person made themselves in another way.
-    pub fn renewed(&mut self, revision: Revision, theirs: Texts) {
-        self.kept(revision, theirs);
-        self.merged = false;
+    /// Whether a newer revision is there, and nothing hinders to meet it now.
+    pub fn is_behind(&self, newest: Revision) -> bool {
+        newest > self.revision && matches!(self.phase, Phase::Resting | Phase::Failed(_))
+    }
+
+    /// What was changed elsewhere appears; the person's text wins where they are typing. It counts as
+    /// merged only when they were.
+    pub fn met(&mut self, revision: Revision, theirs: Texts) {
+        if self.is_behind(revision) {
+            let typing = self.is_dirty();
+            self.kept(revision, theirs);
+            self.merged &= typing;
+        }
     }
 
     /// The server did not keep it.
@@ -315,9 +324,27 @@ mod tests {
         let mut draft = draft("Be brief.\nBe kind.\n");
         draft.type_in("prompt", "Be very brief.\nBe kind.\n".into());
 
-        draft.kept(4, texts("Be brief.\nBe kind.\nAsk.\n"));
+        draft.met(4, texts("Be brief.\nBe kind.\nAsk.\n"));
 
         assert_eq!(draft.text("prompt"), "Be very brief.\nBe kind.\nAsk.\n");
         assert_eq!(draft.standing(), Standing::Unsaved);
+        assert!(draft.merged);
+    }
+
+    #[test]
+    fn what_is_older_or_comes_while_something_is_sent_is_not_taken_in() {
+        let mut draft = draft("one");
+        draft.type_in("prompt", "two".into());
+        draft.send();
+
+        draft.met(3, texts("three"));
+        assert_eq!((draft.text("prompt").as_str(), draft.revision), ("two", 1));
+
+        draft.kept(2, texts("two"));
+        assert!(draft.is_behind(3));
+        draft.met(3, texts("three"));
+        assert_eq!((draft.text("prompt").as_str(), draft.merged), ("three", false));
+        draft.met(2, texts("two"));
+        assert_eq!(draft.text("prompt"), "three");
     }
 }

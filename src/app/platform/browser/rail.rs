@@ -241,8 +241,8 @@ pub fn marked_text() -> String {
 
 /// Sends a form of ours.
 pub async fn send_words(form: HtmlFormElement) -> Result<RunId, ApiError> {
-    let answer = send_form(&form, None).await?;
-    serde_json::from_str(&answer).map_err(|_| ApiError::Unavailable)
+    let answered = send_form(&form, None).await?;
+    serde_json::from_str(&answered.result).map_err(|_| ApiError::Unavailable)
 }
 
 /// Sends one field to a server function and does not wait for what it says.

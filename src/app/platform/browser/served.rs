@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 
 use gloo_net::http::{Request, Response};
-use leptos::{ev, html::Div, prelude::*, task::spawn_local};
-use leptos_router::hooks::use_location;
+use leptos::{ev, html::Div, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_local};
+use leptos_router::hooks::{use_location, use_navigate};
 use wasm_bindgen::JsCast;
 use web_sys::{
     DomParser, Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement,
@@ -146,11 +146,19 @@ async fn text_of(response: Result<Response, gloo_net::Error>) -> Result<String, 
     response.text().await.map_err(|_| ApiError::Offline)
 }
 
-/// Sends a form as it stands, and gives what a server function answered to it.
+/// What a server function answered to a form.
+pub struct Answered {
+    /// Its result, as JSON.
+    pub result: String,
+    /// Where it sends the person.
+    pub to: Option<String>,
+}
+
+/// Sends a form as it stands.
 pub async fn send_form(
     form: &HtmlFormElement,
     pressed: Option<Element>,
-) -> Result<String, ApiError> {
+) -> Result<Answered, ApiError> {
     let data = FormData::new_with_form(form).map_err(|_| ApiError::Unavailable)?;
     if let Some(button) = pressed
         && let (Some(name), Some(value)) =
@@ -166,26 +174,33 @@ pub async fn send_form(
         .body(String::from(body.to_string()))
         .map_err(|_| ApiError::Unavailable)?;
     let response = request.send().await.map_err(|_| ApiError::Offline)?;
-    let ok = response.ok();
-    let text = text_of(Ok(response)).await?;
-    if ok { Ok(text) } else { Err(serde_json::from_str(&text).unwrap_or(ApiError::Unavailable)) }
+    let (ok, headers) = (response.ok(), response.headers());
+    let to = headers.get(REDIRECT_HEADER).and_then(|_| headers.get("location"));
+    let result = text_of(Ok(response)).await?;
+    if ok {
+        Ok(Answered { result, to })
+    } else {
+        Err(serde_json::from_str(&result).unwrap_or(ApiError::Unavailable))
+    }
 }
 
 /// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
 pub fn send_quiet_forms(board: Noticeboard) {
+    let navigate = use_navigate();
     let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
         let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
         let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
         event.prevent_default();
         let pressed = event.submitter().map(Element::from);
+        let navigate = navigate.clone();
         form.set_attribute("aria-busy", "true").unwrap_or_default();
         spawn_local(async move {
             let sent = send_form(&form, pressed).await;
             form.remove_attribute("aria-busy").unwrap_or_default();
             match sent {
-                Ok(answer) => {
+                Ok(Answered { result, to }) => {
                     let told = form.get_attribute("data-told").unwrap_or_default();
-                    let outcome = serde_json::from_str::<Outcome>(&answer).ok();
+                    let outcome = serde_json::from_str::<Outcome>(&result).ok();
                     let change = outcome.and_then(|outcome| outcome.change_id);
                     let undo = change.filter(|_| !form.has_attribute("data-final"));
                     if !told.is_empty() {
@@ -193,8 +208,12 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     }
                     // What was written in it has arrived.
                     form.reset();
+                    super::close_popovers();
                     *board.undone.write() += 1;
-                    refresh_served();
+                    match to {
+                        Some(to) => navigate(&to, Default::default()),
+                        None => refresh_served(),
+                    }
                 }
                 Err(error) => board.tell(error.to_string()),
             }
