@@ -169,14 +169,19 @@ impl Gate {
     /// Makes what an old version says the newest version.
     pub async fn restore_version(
         &self,
-        id: &PersonaId,
+        entity: impl Into<Entity>,
         revision: Revision,
     ) -> Result<Outcome, ApiError> {
-        let version = self.store.read(&self.space).await?.version(id, revision).await?;
-        let mut fields = to_fields(&version.fields)?;
+        let entity = entity.into();
+        let mut link = self.store.read(&self.space).await?;
+        let head = entity::head(&mut link, &entity).await?;
+        let mut fields = entity::fields_at(&mut link, &entity, revision).await?;
+        drop(link);
         // What the version did not have yet goes again.
-        fields.entry("roleplayData").or_insert(Value::Null);
-        let change = Change::new(id, Op::Update)
+        for name in head.fields.keys() {
+            fields.entry(name).or_insert(Value::Null);
+        }
+        let change = Change::new(entity, Op::Update)
             .with(fields)
             .because(format!("Restored version {revision}."));
         self.submit(change).await

@@ -5,11 +5,13 @@
 pub mod actor;
 pub mod audit;
 pub mod change;
+pub mod date;
 pub mod diff;
 pub mod error;
 pub mod event;
 pub mod field;
 pub mod id;
+pub mod knowledge;
 pub mod list;
 pub mod merge;
 pub mod message;
@@ -23,3 +25,4 @@ pub mod theme;
 pub mod timestamp;
 pub mod tokens;
 pub mod version;
+pub mod wiki;

@@ -6,6 +6,7 @@
 mod change;
 mod connect;
 mod conversation;
+mod entry;
 mod error;
 mod home;
 mod link;
@@ -23,6 +24,7 @@ use std::sync::{
 };
 
 pub use change::ChangeRow;
+pub use entry::EntryFilter;
 pub use error::StoreError;
 pub use link::Link;
 pub use persona::Head;

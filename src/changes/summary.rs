@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use crate::domain::change::{Change, Fields, Op, field_label};
 
+/// The fields by which a thing is called, the first that says something.
+const TITLES: [&str; 5] = ["name", "title", "content", "url", "text"];
 /// The most of a text that a summary quotes.
 const QUOTE_CHARS: usize = 60;
 
@@ -11,8 +13,8 @@ const QUOTE_CHARS: usize = 60;
 pub fn of(change: &Change, before: &Fields) -> String {
     let what = change.entity.kind.noun();
     let title = |fields: &Fields| {
-        let text = ["name", "content"].iter().find_map(|key| fields.get(*key)?.as_str());
-        text.map(quoted).unwrap_or_default()
+        let said = |field: &&str| fields.get(*field)?.as_str().filter(|text| !text.is_empty());
+        TITLES.iter().find_map(said).map(quoted).unwrap_or_default()
     };
     match change.op {
         Op::Create => format!("Made the {what} {}", title(&change.patch)),
@@ -36,7 +38,9 @@ fn changed(change: &Change, before: &Fields) -> String {
         .iter()
         .filter(|(field, value)| before.get(*field) != Some(*value))
         .map(|(field, value)| match (field.as_str(), value) {
-            ("name", Value::String(name)) => format!("the name to {}", quoted(name)),
+            (field @ ("name" | "title"), Value::String(name)) => {
+                format!("the {field} to {}", quoted(name))
+            }
             (field, _) => format!("the {}", field_label(field)),
         })
         .collect();

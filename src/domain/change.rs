@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     field::TextField,
-    id::{ChangeId, PersonaId, TestInputId, is_wellformed},
+    id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
     version::Revision,
 };
 
@@ -21,14 +21,26 @@ pub enum EntityKind {
     Persona,
     /// A test input of a persona.
     TestInput,
+    /// A page.
+    Page,
+    /// A ref: a text from elsewhere.
+    Ref,
+    /// A task.
+    Task,
 }
 
 impl EntityKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task];
+
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
         match self {
             Self::Persona => "persona",
             Self::TestInput => "test_input",
+            Self::Page => "page",
+            Self::Ref => "ref",
+            Self::Task => "task",
         }
     }
 
@@ -37,12 +49,15 @@ impl EntityKind {
         match self {
             Self::Persona => "persona",
             Self::TestInput => "test input",
+            Self::Page => "page",
+            Self::Ref => "ref",
+            Self::Task => "task",
         }
     }
 
     /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Persona, Self::TestInput].into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 
@@ -65,16 +80,18 @@ impl Entity {
     }
 }
 
-impl From<&PersonaId> for Entity {
-    fn from(id: &PersonaId) -> Self {
-        Self { kind: EntityKind::Persona, id: id.to_string() }
-    }
+macro_rules! entities {
+    ($($id:ident => $kind:ident),*) => {$(
+        impl From<&$id> for Entity {
+            fn from(id: &$id) -> Self {
+                Self { kind: EntityKind::$kind, id: id.to_string() }
+            }
+        }
+    )*};
 }
 
-impl From<&TestInputId> for Entity {
-    fn from(id: &TestInputId) -> Self {
-        Self { kind: EntityKind::TestInput, id: id.to_string() }
-    }
+entities! {
+    PersonaId => Persona, TestInputId => TestInput, PageId => Page, RefId => Ref, TaskId => Task
 }
 
 /// What a change does.
@@ -261,6 +278,9 @@ pub fn field_label(field: &str) -> &str {
         "systemPrompt" => "system prompt",
         "roleplayData" => "roleplay data",
         "content" => "test input",
+        "url" => "address",
+        "due" => "due date",
+        "fetchedAt" => "time of fetching",
         other => other,
     }
 }

@@ -261,12 +261,12 @@ fn persona(row: PersonaRow, test_input_ids: Vec<TestInputId>) -> Persona {
 }
 
 /// Small letters in every script, which the databases' own `lower` does not do alike.
-fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     name.to_lowercase()
 }
 
 /// The pattern that finds a text anywhere, with its own wildcards taken by the letter.
-fn like(search: &str) -> String {
+pub(super) fn like(search: &str) -> String {
     let plain: String =
         fold(search.trim()).chars().filter(|letter| *letter != '\0').take(NAME.max_chars).collect();
     let escaped = plain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");

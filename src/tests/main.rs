@@ -11,6 +11,7 @@ mod architecture;
 mod fake_service;
 mod guards;
 mod isolation;
+mod knowledge;
 mod pages;
 mod persona_agent;
 mod restart;
