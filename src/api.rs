@@ -8,6 +8,7 @@ mod changes;
 mod error;
 mod extract;
 mod health;
+mod knowledge;
 mod models;
 mod persona_agent;
 mod personas;
@@ -36,7 +37,9 @@ pub fn router() -> Router<AppState> {
         info: Info {
             title: "Greenroom".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            description: Some("Personas, their versions, test inputs and agents.".into()),
+            description: Some(
+                "Personas, their versions, test inputs and agents; pages, refs and tasks.".into(),
+            ),
             ..Info::default()
         },
         ..OpenApi::default()
@@ -46,6 +49,7 @@ pub fn router() -> Router<AppState> {
         .merge(versions::routes())
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
+        .merge(knowledge::routes())
         .merge(persona_agent::routes())
         .merge(runs::routes())
         .merge(models::routes())

@@ -12,6 +12,7 @@ mod fake_service;
 mod guards;
 mod isolation;
 mod knowledge;
+mod knowledge_api;
 mod pages;
 mod persona_agent;
 mod restart;
