@@ -13,6 +13,7 @@ mod models;
 mod persona_agent;
 mod personas;
 mod runs;
+mod search;
 mod sse;
 mod test_answers;
 mod test_inputs;
@@ -50,6 +51,7 @@ pub fn router() -> Router<AppState> {
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
         .merge(knowledge::routes())
+        .merge(search::routes())
         .merge(persona_agent::routes())
         .merge(runs::routes())
         .merge(models::routes())

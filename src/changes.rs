@@ -5,12 +5,14 @@
 
 mod apply;
 mod entity;
+mod index;
 mod rebase;
 mod samples;
 mod summary;
 mod undo;
 
 use apply::{Applied, Refusal};
+pub use index::refresh as refresh_index;
 use serde_json::Value;
 
 use crate::{

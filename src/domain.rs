@@ -19,6 +19,7 @@ pub mod model;
 pub mod persona;
 pub mod position;
 pub mod run;
+pub mod search;
 pub mod test_answer;
 pub mod test_input;
 pub mod theme;

@@ -176,6 +176,7 @@ async fn found_home(state: &AppState) -> Result<(), ApiError> {
     Gate::found_space(&state.store, &state.scope, "Home").await?;
     state.agent.recover().await?;
     tokio::spawn(state.agent.clone().keep_alive());
+    tokio::spawn(state.search.clone().keep_index());
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use crate::{
         test_answer::TestAnswer,
     },
     markdown,
+    search::Search,
     store::{Link, Store},
 };
 
@@ -41,6 +42,8 @@ pub struct AppState {
     pub files: SiteFiles,
     /// Everything that thinks.
     pub agent: Agent,
+    /// Everything that finds.
+    pub search: Search,
     /// Ends when the server does, so that no stream holds it up.
     pub closing: CancellationToken,
 }
@@ -49,7 +52,8 @@ impl AppState {
     /// A state in front of this store, for the local owner.
     pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
-        Self { store, scope, site, files, agent, closing: CancellationToken::new() }
+        let search = Search::new(store.clone());
+        Self { store, scope, site, files, agent, search, closing: CancellationToken::new() }
     }
 
     /// The desk of whoever asks.
@@ -57,7 +61,8 @@ impl AppState {
         let scope = self.scope.clone();
         let actor = Actor::Person { user: scope.user.clone() };
         let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
-        Desk { gate, agent: self.agent.clone(), scope, store: self.store.clone() }
+        let (agent, search) = (self.agent.clone(), self.search.clone());
+        Desk { gate, agent, search, scope, store: self.store.clone() }
     }
 }
 
@@ -68,6 +73,8 @@ pub struct Desk {
     pub gate: Gate,
     /// Everything that thinks.
     pub agent: Agent,
+    /// Everything that finds.
+    pub search: Search,
     /// In which Space, and for whom.
     pub scope: Scope,
     store: Store,

@@ -12,11 +12,13 @@ mod home;
 mod link;
 mod persona;
 mod run;
+mod search;
 mod settings;
 mod test_answer;
 mod test_input;
 mod trash;
 mod version;
+mod words;
 
 use std::sync::{
     Arc,
@@ -29,8 +31,10 @@ pub use error::StoreError;
 pub use link::Link;
 pub use persona::Head;
 pub use run::{EventRow, OwnedRun};
+pub use search::{FoundDocument, Term};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use version::Author;
+pub use words::{Word, words};
 
 use crate::domain::{id::SpaceId, timestamp::Timestamp};
 

@@ -1,6 +1,6 @@
 //! Applying a change inside a transaction.
 
-use super::{entity, rebase::rebase};
+use super::{entity, index, rebase::rebase};
 use crate::{
     domain::{
         actor::Actor,
@@ -70,8 +70,27 @@ pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refus
     Ok(Applied { from: Some(head.revision), to: Some(head.revision), before: head.fields })
 }
 
-/// Does what the change wants.
+/// Does what the change wants, and keeps the index in step.
 pub async fn apply(
+    link: &mut Link,
+    actor: &Actor,
+    id: &ChangeId,
+    change: &mut Change,
+    at: Timestamp,
+) -> Result<Applied, Refusal> {
+    let applied = perform(link, actor, id, change, at).await?;
+    match change.op {
+        Op::Update if applied.from == applied.to => {}
+        Op::Create | Op::Update | Op::Delete | Op::Purge => {
+            index::refresh(link, &change.entity).await?;
+        }
+        Op::Restore => index::refresh_all(link, &change.entity).await?,
+        Op::Label => {}
+    }
+    Ok(applied)
+}
+
+async fn perform(
     link: &mut Link,
     actor: &Actor,
     id: &ChangeId,

@@ -14,7 +14,9 @@ use crate::{
         knowledge::{Knowledge, PageFields, RefFields, TaskFields},
         persona::PersonaFields,
         position::between,
+        search::Texts,
         test_input::{MAX_PER_PERSONA, TestInputFields},
+        timestamp::Timestamp,
         version::Revision,
     },
     store::{Author, Head, Link, StoreError},
@@ -58,6 +60,8 @@ trait Thing: Serialize + DeserializeOwned + Default {
     const KIND: EntityKind;
 
     fn check(&self) -> Result<(), ApiError>;
+    /// What of it is searched.
+    fn texts(&self) -> Texts;
     async fn head(link: &mut Link, id: &str) -> Result<Head<Self>, StoreError>;
     async fn at(link: &mut Link, id: &str, revision: Revision) -> Result<Self, StoreError>;
 
@@ -86,6 +90,14 @@ impl Thing for PersonaFields {
 
     fn check(&self) -> Result<(), ApiError> {
         self.check()
+    }
+
+    fn texts(&self) -> Texts {
+        Texts {
+            title: self.name.clone(),
+            secondary: format!("{}\n\n{}", self.appearance, self.notes).trim().to_owned(),
+            body: self.system_prompt.clone(),
+        }
     }
 
     async fn head(link: &mut Link, id: &str) -> Result<Head<Self>, StoreError> {
@@ -126,6 +138,10 @@ impl Thing for TestInputFields {
 
     fn check(&self) -> Result<(), ApiError> {
         self.check()
+    }
+
+    fn texts(&self) -> Texts {
+        Texts { body: self.content.clone(), ..Texts::default() }
     }
 
     async fn head(link: &mut Link, id: &str) -> Result<Head<Self>, StoreError> {
@@ -185,6 +201,10 @@ impl<K: Knowledge> Thing for K {
         Knowledge::check(self)
     }
 
+    fn texts(&self) -> Texts {
+        Knowledge::texts(self)
+    }
+
     async fn head(link: &mut Link, id: &str) -> Result<Head<Self>, StoreError> {
         link.entry_head(&id.to_owned().into()).await
     }
@@ -220,8 +240,20 @@ impl<K: Knowledge> Thing for K {
 /// What stands of a thing now.
 pub async fn head(link: &mut Link, entity: &Entity) -> Result<Head<Fields>, Refusal> {
     of_kind!(entity.kind, T => {
-        let Head { revision, fields, binned } = <T as Thing>::head(link, &entity.id).await?;
-        Ok(Head { revision, binned, fields: to_fields(&fields)? })
+        let head = <T as Thing>::head(link, &entity.id).await?;
+        let Head { revision, fields, binned, updated_at } = head;
+        Ok(Head { revision, binned, updated_at, fields: to_fields(&fields)? })
+    })
+}
+
+/// What of a thing is searched, and when it last changed; `None` while it lies in the bin.
+pub async fn searched(
+    link: &mut Link,
+    entity: &Entity,
+) -> Result<Option<(Texts, Timestamp)>, StoreError> {
+    of_kind!(entity.kind, T => {
+        let head = <T as Thing>::head(link, &entity.id).await?;
+        Ok((!head.binned).then(|| (Thing::texts(&head.fields), head.updated_at)))
     })
 }
 

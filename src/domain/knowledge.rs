@@ -18,6 +18,7 @@ use super::{
     error::ApiError,
     field::TextField,
     persona::excerpt,
+    search::Texts,
     timestamp::Timestamp,
     version::{Edited, Revision},
 };
@@ -61,6 +62,9 @@ pub trait Knowledge:
 
     /// Refuses what it cannot be.
     fn check(&self) -> Result<(), ApiError>;
+
+    /// What of it is searched.
+    fn texts(&self) -> Texts;
 
     /// What a list shows of it.
     fn card(&self) -> Card;

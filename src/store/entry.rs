@@ -109,8 +109,12 @@ impl Link {
     /// What stands of a page, ref or task, in the bin or not.
     pub async fn entry_head<K: Knowledge>(&mut self, id: &K::Id) -> Result<Head<K>, StoreError> {
         let row = self.entry_row::<K>(id).await?;
-        let fields = StoreError::read_json(&row.fields)?;
-        Ok(Head { revision: row.revision, binned: row.deleted_at.is_some(), fields })
+        Ok(Head {
+            revision: row.revision,
+            binned: row.deleted_at.is_some(),
+            updated_at: Timestamp(row.updated_at),
+            fields: StoreError::read_json(&row.fields)?,
+        })
     }
 
     /// What a page, ref or task said at a version, in the bin or not.

@@ -23,6 +23,8 @@ pub struct Head<F> {
     pub fields: F,
     /// Whether it lies in the bin.
     pub binned: bool,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
 #[derive(FromRow)]
@@ -150,6 +152,7 @@ impl Link {
         Ok(Head {
             revision: row.revision,
             binned: row.deleted_at.is_some(),
+            updated_at: Timestamp(row.updated_at),
             fields: row.fields.into_fields(),
         })
     }

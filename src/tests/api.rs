@@ -280,6 +280,7 @@ async fn the_document_describes_every_route() {
             "/api/runs/{id}/events",
             "/api/runs/{id}/retry",
             "/api/runs/{id}/stop",
+            "/api/search",
             "/api/services",
             "/api/storage/bin",
             "/api/storage/bin/{entityType}/{id}",

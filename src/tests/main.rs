@@ -17,6 +17,7 @@ mod pages;
 mod persona_agent;
 mod restart;
 mod runs;
+mod search;
 mod services;
 mod site;
 mod stories;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Card, Knowledge, TITLE, first_words};
-use crate::domain::{change::EntityKind, error::ApiError, field::TextField, id::PageId};
+use crate::domain::{
+    change::EntityKind, error::ApiError, field::TextField, id::PageId, search::Texts,
+};
 
 /// The text of a page.
 pub const BODY: TextField = TextField { name: "body", label: "The page", max_chars: 200_000 };
@@ -28,6 +30,10 @@ impl Knowledge for PageFields {
     fn check(&self) -> Result<(), ApiError> {
         TITLE.check_line(&self.title)?;
         BODY.check(&self.body)
+    }
+
+    fn texts(&self) -> Texts {
+        Texts { title: self.title.clone(), body: self.body.clone(), ..Texts::default() }
     }
 
     fn card(&self) -> Card {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Card, Knowledge, NOTE, TITLE, first_words};
 use crate::domain::{
-    change::EntityKind, error::ApiError, field::TextField, id::RefId, timestamp::Timestamp,
+    change::EntityKind, error::ApiError, field::TextField, id::RefId, search::Texts,
+    timestamp::Timestamp,
 };
 
 /// The address of a ref.
@@ -60,6 +61,14 @@ impl Knowledge for RefFields {
         }
         NOTE.check(&self.note)?;
         TEXT.check(&self.text)
+    }
+
+    fn texts(&self) -> Texts {
+        Texts {
+            title: self.title.clone(),
+            secondary: format!("{}\n{}", self.note, self.url).trim().to_owned(),
+            body: self.text.clone(),
+        }
     }
 
     fn card(&self) -> Card {

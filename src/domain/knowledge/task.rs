@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Card, Knowledge, NOTE, TITLE, first_words};
 use crate::domain::{
-    change::EntityKind, date::Date, error::ApiError, id::TaskId, timestamp::Timestamp,
+    change::EntityKind, date::Date, error::ApiError, id::TaskId, search::Texts,
+    timestamp::Timestamp,
 };
 
 /// Above every moment of the calendar: what is due stands before what is not, the earliest first.
@@ -68,6 +69,10 @@ impl Knowledge for TaskFields {
     fn check(&self) -> Result<(), ApiError> {
         TITLE.check_line(&self.title)?;
         NOTE.check(&self.note)
+    }
+
+    fn texts(&self) -> Texts {
+        Texts { title: self.title.clone(), body: self.note.clone(), ..Texts::default() }
     }
 
     fn card(&self) -> Card {
