@@ -17,6 +17,7 @@ mod settings;
 mod test_answer;
 mod test_input;
 mod trash;
+mod vector;
 mod version;
 mod words;
 
@@ -33,6 +34,7 @@ pub use persona::Head;
 pub use run::{EventRow, OwnedRun};
 pub use search::{FoundDocument, Term};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
+pub use vector::{Near, Unembedded};
 pub use version::Author;
 pub use words::{Word, words};
 

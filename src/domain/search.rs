@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{change::EntityKind, timestamp::Timestamp};
 
 /// The kinds of things that are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchKind {
     /// A persona.

@@ -13,6 +13,7 @@ mod guards;
 mod isolation;
 mod knowledge;
 mod knowledge_api;
+mod meaning;
 mod pages;
 mod persona_agent;
 mod restart;
