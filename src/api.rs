@@ -8,6 +8,7 @@ mod changes;
 mod error;
 mod extract;
 mod health;
+mod knowledge;
 mod live;
 mod models;
 mod pending_changes;
@@ -15,6 +16,7 @@ mod persona_agent;
 mod personas;
 mod rail;
 mod runs;
+mod search;
 mod sse;
 mod test_answers;
 mod test_inputs;
@@ -39,7 +41,9 @@ pub fn router() -> Router<AppState> {
         info: Info {
             title: "Greenroom".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            description: Some("Personas, their versions, test inputs and agents.".into()),
+            description: Some(
+                "Personas, their versions, test inputs and agents; pages, refs and tasks.".into(),
+            ),
             ..Info::default()
         },
         ..OpenApi::default()
@@ -49,6 +53,8 @@ pub fn router() -> Router<AppState> {
         .merge(versions::routes())
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
+        .merge(knowledge::routes())
+        .merge(search::routes())
         .merge(persona_agent::routes())
         .merge(runs::routes())
         .merge(models::routes())

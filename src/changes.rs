@@ -6,6 +6,7 @@
 mod apply;
 mod decide;
 mod entity;
+mod index;
 mod proposals;
 mod rebase;
 mod samples;
@@ -13,6 +14,7 @@ mod summary;
 mod undo;
 
 use apply::{Applied, Refusal};
+pub use index::refresh as refresh_index;
 use serde_json::Value;
 
 use crate::{
@@ -175,14 +177,19 @@ impl Gate {
     /// Makes what an old version says the newest version.
     pub async fn restore_version(
         &self,
-        id: &PersonaId,
+        entity: impl Into<Entity>,
         revision: Revision,
     ) -> Result<Outcome, ApiError> {
-        let version = self.store.read(&self.space).await?.version(id, revision).await?;
-        let mut fields = to_fields(&version.fields)?;
+        let entity = entity.into();
+        let mut link = self.store.read(&self.space).await?;
+        let head = entity::head(&mut link, &entity).await?;
+        let mut fields = entity::fields_at(&mut link, &entity, revision).await?;
+        drop(link);
         // What the version did not have yet goes again.
-        fields.entry("roleplayData").or_insert(Value::Null);
-        let change = Change::new(id, Op::Update)
+        for name in head.fields.keys() {
+            fields.entry(name).or_insert(Value::Null);
+        }
+        let change = Change::new(entity, Op::Update)
             .with(fields)
             .because(format!("Restored version {revision}."));
         self.submit(change).await

@@ -43,6 +43,19 @@ pub struct ServeArgs {
     /// What this process is called beside others on the same database [default: host and port].
     #[arg(long, env = "GREENROOM_NODE")]
     pub node: Option<String>,
+
+    /// A service for embeddings, so that searching finds by meaning too: the base address of one that
+    /// speaks as OpenAI does (https://…/v1), or Ollama's (http://127.0.0.1:11434).
+    #[arg(long, env = "GREENROOM_EMBEDDINGS_URL")]
+    pub embeddings_url: Option<String>,
+
+    /// The model that makes the embeddings.
+    #[arg(long, env = "GREENROOM_EMBEDDINGS_MODEL")]
+    pub embeddings_model: Option<String>,
+
+    /// Where the key of that service is: env:NAME or file:/path.
+    #[arg(long, env = "GREENROOM_EMBEDDINGS_KEY", hide_env_values = true)]
+    pub embeddings_key: Option<String>,
 }
 
 /// How fast the scripted demo model speaks.
@@ -71,6 +84,19 @@ pub struct Config {
     pub demo_pace: DemoPace,
     /// What this process is called beside others on the same database.
     pub node: Option<String>,
+    /// The service for embeddings, when there is one.
+    pub embeddings: Option<Embeddings>,
+}
+
+/// A service for embeddings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embeddings {
+    /// Its base address.
+    pub url: String,
+    /// The model.
+    pub model: String,
+    /// Where its key is; nothing when it needs none.
+    pub key_ref: String,
 }
 
 /// Which database.
@@ -94,6 +120,9 @@ pub enum ConfigError {
     /// The database's address is of no known kind.
     #[error("DATABASE_URL must begin with postgres:// or sqlite:, and this begins with “{0}”.")]
     UnknownDatabase(String),
+    /// The service for embeddings cannot be asked.
+    #[error("{0}")]
+    Embeddings(&'static str),
     /// `Leptos.toml` cannot be read.
     #[error("{SITE_OPTIONS_FILE} cannot be read: {0}")]
     SiteOptions(String),
@@ -122,6 +151,11 @@ impl ServeArgs {
                 }
             },
         };
+        let embeddings = embeddings(
+            self.embeddings_url.unwrap_or_default(),
+            self.embeddings_model.unwrap_or_default(),
+            self.embeddings_key.unwrap_or_default(),
+        )?;
         Ok(Config {
             addr,
             database,
@@ -130,8 +164,35 @@ impl ServeArgs {
             demo_script: self.demo_script,
             demo_pace: self.demo_pace,
             node: self.node,
+            embeddings,
         })
     }
+}
+
+/// The service for embeddings, when an address for it is set.
+fn embeddings(
+    url: String,
+    model: String,
+    key_ref: String,
+) -> Result<Option<Embeddings>, ConfigError> {
+    if url.trim().is_empty() {
+        return Ok(None);
+    }
+    let refuse = |rule| Err(ConfigError::Embeddings(rule));
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return refuse("GREENROOM_EMBEDDINGS_URL must begin with http:// or https://.");
+    }
+    if model.trim().is_empty() {
+        return refuse("GREENROOM_EMBEDDINGS_URL needs GREENROOM_EMBEDDINGS_MODEL.");
+    }
+    let refers = key_ref.starts_with("env:") || key_ref.starts_with("file:/");
+    if !key_ref.is_empty() && !refers {
+        return refuse(
+            "GREENROOM_EMBEDDINGS_KEY says where the key is, as env:NAME or file:/path, and is not \
+             the key.",
+        );
+    }
+    Ok(Some(Embeddings { url, model, key_ref }))
 }
 
 /// The options in the file, or those built in when there is none; `LEPTOS_*` variables override both.
@@ -157,6 +218,9 @@ mod tests {
             demo_script: None,
             demo_pace: DemoPace::Natural,
             node: None,
+            embeddings_url: None,
+            embeddings_model: None,
+            embeddings_key: None,
         }
     }
 
@@ -179,6 +243,27 @@ mod tests {
         );
         let error = database(Some("mysql://user:secret@h/d")).unwrap_err().to_string();
         assert!(error.contains("mysql") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_service_for_embeddings_has_a_model_and_a_reference_to_its_key() {
+        let with = |url: &str, model: &str, key: &str| {
+            let mut args = args(None, None);
+            args.embeddings_url = Some(url.into());
+            args.embeddings_model = Some(model.into());
+            args.embeddings_key = Some(key.into());
+            args.resolve().map(|config| config.embeddings)
+        };
+
+        assert_eq!(with("", "", "").unwrap(), None);
+        let set = with("http://127.0.0.1:11434", "nomic", "env:KEY").unwrap().unwrap();
+        assert_eq!(set.key_ref, "env:KEY");
+        for (url, model, key) in
+            [("ftp://x", "m", ""), ("http://x", "", ""), ("http://x", "m", "sk-secret")]
+        {
+            let told = with(url, model, key).unwrap_err().to_string();
+            assert!(!told.contains("secret"), "{told}");
+        }
     }
 
     #[test]

@@ -19,9 +19,9 @@ use crate::{
     api,
     app::{App, shell},
     changes::Gate,
-    config::{Config, Database, DemoPace},
+    config::{Config, Database, DemoPace, Embeddings},
     domain::error::ApiError,
-    providers::{Demo, Pace, Providers, Script, TimeLimits},
+    providers::{Demo, EmbeddingSettings, Pace, Providers, Script, TimeLimits},
     state::AppState,
     store::{Store, StoreError},
 };
@@ -102,10 +102,16 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         .map_err(|error| ServeError::Address(config.addr, error))?;
     let addr = listener.local_addr().map_err(|error| ServeError::Address(config.addr, error))?;
     let providers = providers(&config)?;
+    let embedder = config.embeddings.clone().map(|Embeddings { url, model, key_ref }| {
+        providers.embedder(EmbeddingSettings { url, model, key_ref })
+    });
     let node = config.node.clone().unwrap_or_else(|| node_name(addr));
     let files = site_files(&config.site);
     let agent = Agent::new(store.clone(), providers, Limits::default(), node);
-    let state = AppState::new(store, config.site, files, agent);
+    let mut state = AppState::new(store, config.site, files, agent);
+    if let Some(embedder) = embedder {
+        state.search = state.search.with_embedder(embedder);
+    }
     let closing = state.closing.clone();
     match config.database {
         Database::Sqlite(_) => found_home(&state).await?,
@@ -176,6 +182,8 @@ async fn found_home(state: &AppState) -> Result<(), ApiError> {
     Gate::found_space(&state.store, &state.scope, "Home").await?;
     state.agent.recover().await?;
     tokio::spawn(state.agent.clone().keep_alive());
+    tokio::spawn(state.search.clone().keep_index());
+    tokio::spawn(state.search.clone().keep_vectors());
     Ok(())
 }
 

@@ -18,6 +18,7 @@ use crate::{
         test_answer::TestAnswer,
     },
     markdown,
+    search::Search,
     store::{Link, Store},
 };
 
@@ -39,6 +40,8 @@ pub struct AppState {
     pub files: SiteFiles,
     /// Everything that thinks.
     pub agent: Agent,
+    /// Everything that finds.
+    pub search: Search,
     /// Ends when the server does, so that no stream holds it up.
     pub closing: CancellationToken,
 }
@@ -47,7 +50,8 @@ impl AppState {
     /// A state in front of this store, for the local owner.
     pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
-        Self { store, scope, site, files, agent, closing: CancellationToken::new() }
+        let search = Search::new(store.clone());
+        Self { store, scope, site, files, agent, search, closing: CancellationToken::new() }
     }
 
     /// The desk of whoever asks.
@@ -55,7 +59,8 @@ impl AppState {
         let scope = self.scope.clone();
         let actor = Actor::Person { user: scope.user.clone() };
         let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
-        Desk { gate, agent: self.agent.clone(), scope, store: self.store.clone() }
+        let (agent, search) = (self.agent.clone(), self.search.clone());
+        Desk { gate, agent, search, scope, store: self.store.clone() }
     }
 }
 
@@ -66,6 +71,8 @@ pub struct Desk {
     pub gate: Gate,
     /// Everything that thinks.
     pub agent: Agent,
+    /// Everything that finds.
+    pub search: Search,
     /// In which Space, and for whom.
     pub scope: Scope,
     store: Store,
@@ -94,11 +101,7 @@ const MAX_MARKED_CHARS: usize = 8000;
 /// What the page with this address shows. An address that is not ours shows nothing.
 pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiError> {
     let path = at.split(['?', '#']).next().unwrap_or_default();
-    let mut steps = path.trim_matches('/').split('/');
-    let entity = match (steps.next(), steps.next()) {
-        (Some("personas"), Some(id)) => Some(Entity::new(EntityKind::Persona, id)),
-        _ => None,
-    };
+    let entity = Entity::at(path);
     let listener = match &entity {
         Some(entity) if entity.kind == EntityKind::Persona => {
             Listener::Persona(entity.id.as_str().into())

@@ -6,6 +6,7 @@
 mod change;
 mod connect;
 mod conversation;
+mod entry;
 mod error;
 mod home;
 mod link;
@@ -13,11 +14,14 @@ mod news;
 mod persona;
 mod proposal;
 mod run;
+mod search;
 mod settings;
 mod test_answer;
 mod test_input;
 mod trash;
+mod vector;
 mod version;
+mod words;
 
 use std::sync::{
     Arc,
@@ -25,6 +29,7 @@ use std::sync::{
 };
 
 pub use change::ChangeRow;
+pub use entry::EntryFilter;
 pub use error::StoreError;
 pub use link::Link;
 pub use news::NewsFeed;
@@ -32,8 +37,11 @@ use news::Newsroom;
 pub use persona::Head;
 pub use proposal::{Decision, ProposalRow};
 pub use run::{EventRow, OwnedRun};
+pub use search::{FoundDocument, Term};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
+pub use vector::{Near, Unembedded};
 pub use version::Author;
+pub use words::{Word, words};
 
 use crate::domain::{id::SpaceId, timestamp::Timestamp};
 

@@ -15,9 +15,13 @@ use axum::{
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::domain::{
-    error::ApiError,
-    list::{MAX_PAGE_SIZE, PAGE_SIZE},
+use crate::{
+    domain::{
+        error::ApiError,
+        id::is_wellformed,
+        list::{MAX_PAGE_SIZE, PAGE_SIZE},
+    },
+    store::new_id,
 };
 
 /// The largest body that is taken.
@@ -169,6 +173,18 @@ impl<T: JsonSchema + Serialize> OperationOutput for Created<T> {
     ) -> Vec<(Option<u16>, Described)> {
         let response = Self::operation_response(context, operation);
         response.map(|response| (Some(201), response)).into_iter().collect()
+    }
+}
+
+/// The identifier that a new thing shall have: the one asked for, or one that is made up.
+pub fn identifier<Id: From<String>>(asked: Option<String>) -> Result<Id, ApiError> {
+    match asked {
+        None => Ok(new_id()),
+        Some(id) if is_wellformed(&id) => Ok(Id::from(id)),
+        Some(_) => {
+            let rule = "An identifier has 1 to 64 letters, digits, dashes and underscores.";
+            Err(ApiError::invalid("id", rule))
+        }
     }
 }
 

@@ -9,19 +9,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::extract::{Body, Created, Params, Segments, page_size};
+use super::extract::{Body, Created, Params, Segments, identifier, page_size};
 use crate::{
     changes::to_fields,
     domain::{
         change::{Change, Op, Outcome},
         error::ApiError,
-        id::{PersonaId, is_wellformed},
+        id::PersonaId,
         list::Page,
         persona::{Persona, PersonaFields, PersonaSummary, RoleplayData, Tier},
         version::Revision,
     },
     state::{AppState, Desk},
-    store::new_id,
 };
 
 pub fn routes() -> ApiRouter<AppState> {
@@ -166,14 +165,7 @@ async fn list(
 }
 
 async fn create(desk: Desk, Body(new): Body<NewPersona>) -> Result<Created<Persona>, ApiError> {
-    let id = match new.id {
-        Some(id) if is_wellformed(&id) => PersonaId::new(id),
-        Some(_) => {
-            let rule = "An identifier has 1 to 64 letters, digits, dashes and underscores.";
-            return Err(ApiError::invalid("id", rule));
-        }
-        None => new_id(),
-    };
+    let id: PersonaId = identifier(new.id)?;
     let fields = PersonaFields {
         name: new.name,
         system_prompt: new.system_prompt,

@@ -1,12 +1,12 @@
 //! Applying a change inside a transaction.
 
-use super::{entity, rebase::rebase, to_fields};
+use super::{entity, index, rebase::rebase};
 use crate::{
     domain::{
         actor::Actor,
         change::{Change, EntityKind, Fields, Op},
         error::ApiError,
-        id::ChangeId,
+        id::{ChangeId, PersonaId},
         timestamp::Timestamp,
         version::{Revision, check_label},
     },
@@ -58,7 +58,7 @@ impl From<Refusal> for ApiError {
 /// Says what a change would do, without doing it. What could never be applied is refused here.
 pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refusal> {
     if change.op == Op::Create {
-        entity::newcomer(link, &change.entity, &change.patch).await?;
+        entity::rehearse(link, &change.entity, &change.patch).await?;
         return Ok(Applied { from: None, to: None, before: Fields::new() });
     }
     let head = entity::head(link, &change.entity).await?;
@@ -70,8 +70,27 @@ pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refus
     Ok(Applied { from: Some(head.revision), to: Some(head.revision), before: head.fields })
 }
 
-/// Does what the change wants.
+/// Does what the change wants, and keeps the index in step.
 pub async fn apply(
+    link: &mut Link,
+    actor: &Actor,
+    id: &ChangeId,
+    change: &mut Change,
+    at: Timestamp,
+) -> Result<Applied, Refusal> {
+    let applied = perform(link, actor, id, change, at).await?;
+    match change.op {
+        Op::Update if applied.from == applied.to => {}
+        Op::Create | Op::Update | Op::Delete | Op::Purge => {
+            index::refresh(link, &change.entity).await?;
+        }
+        Op::Restore => index::refresh_all(link, &change.entity).await?,
+        Op::Label => {}
+    }
+    Ok(applied)
+}
+
+async fn perform(
     link: &mut Link,
     actor: &Actor,
     id: &ChangeId,
@@ -82,8 +101,7 @@ pub async fn apply(
     let author = Author { actor, change: id, reason: &reason, at };
     let what = change.entity.kind.noun();
     if change.op == Op::Create {
-        let newcomer = entity::newcomer(link, &change.entity, &change.patch).await?;
-        entity::insert(link, &newcomer, author).await?;
+        entity::create(link, &change.entity, &change.patch, author).await?;
         return Ok(Applied { from: None, to: Some(1), before: Fields::new() });
     }
     link.lock(&change.entity).await?;
@@ -105,14 +123,10 @@ pub async fn apply(
             let merged = rebase(&base, &head.fields, &change.patch, head.revision)
                 .map_err(|conflict| ApiError::Conflict(Box::new(conflict)))?;
             let next = entity::next(change.entity.kind, merged)?;
-            let unchanged = match &next {
-                entity::Next::Persona(fields) => to_fields(fields)? == head.fields,
-                entity::Next::TestInput(fields) => to_fields(fields)? == head.fields,
-            };
-            if unchanged {
+            if next == head.fields {
                 return Ok(stays);
             }
-            if !entity::advance(link, &change.entity, head.revision, &next, author).await? {
+            if !entity::advance(link, &change.entity, head.revision, next, author).await? {
                 return Err(Refusal::Moved);
             }
             Ok(Applied { to: Some(head.revision + 1), ..stays })
@@ -147,7 +161,7 @@ async fn label(link: &mut Link, change: &mut Change, stays: Applied) -> Result<A
     if change.entity.kind != EntityKind::Persona {
         return Err(ApiError::invalid("label", "Only personas have labels.").into());
     }
-    let persona = entity::persona(&change.entity);
+    let persona = PersonaId::new(change.entity.id.as_str());
     let name = change.patch.get("label").and_then(|label| label.as_str()).unwrap_or_default();
     let name = name.to_owned();
     check_label(&name)?;

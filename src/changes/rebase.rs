@@ -9,7 +9,7 @@ use crate::domain::{
 };
 
 /// The fields whose text is merged word by word. In the others, two different values are a conflict.
-const PROSE: [&str; 4] = ["systemPrompt", "appearance", "notes", "content"];
+const PROSE: [&str; 7] = ["systemPrompt", "appearance", "notes", "content", "body", "note", "text"];
 
 /// What `current` becomes when the patch, written against `base`, is applied to it.
 pub fn rebase(

@@ -1,10 +1,12 @@
-//! The personas a new Space starts with. Their prompts are the markdown files beside this one.
+//! What a new Space starts with: personas, and some knowledge. Long texts are the markdown files beside
+//! this one.
 
 use super::to_fields;
 use crate::domain::{
     change::{Change, Op},
     error::ApiError,
-    id::{PersonaId, TestInputId},
+    id::{PageId, PersonaId, RefId, TaskId, TestInputId},
+    knowledge::{PageFields, RefFields, TaskFields},
     persona::{PersonaFields, Tier},
 };
 
@@ -206,8 +208,50 @@ app.get("/files/:name", (req, res) => {
     },
 ];
 
+/// Why the samples are there.
+const REASON: &str = "Came with Greenroom.";
+
+/// The pages: identifier, title and text.
+const PAGES: [(&str, &str, &str); 2] = [
+    ("writing-a-prompt", "Writing a persona's prompt", include_str!("samples/writing-a-prompt.md")),
+    ("testing-a-persona", "Testing a persona", include_str!("samples/testing-a-persona.md")),
+];
+
 /// The samples as changes, ready for the gate.
 pub fn changes() -> Result<Vec<Change>, ApiError> {
+    let mut changes = personas()?;
+    changes.extend(knowledge()?);
+    Ok(changes)
+}
+
+fn knowledge() -> Result<Vec<Change>, ApiError> {
+    let mut changes = Vec::new();
+    for (id, title, body) in PAGES {
+        let fields = PageFields { title: title.into(), body: body.trim_end().into() };
+        changes.push(Change::new(&PageId::new(id), Op::Create).with(to_fields(&fields)?));
+    }
+    let tips = RefFields {
+        url: "https://www.w3.org/WAI/tips/writing/".into(),
+        title: "Tips on writing for everyone".into(),
+        note:
+            "Informative titles, headings that carry the meaning, links that say where they lead, \
+               plain words. A good measure for what a persona such as the Plain Writer answers."
+                .into(),
+        ..RefFields::default()
+    };
+    changes.push(Change::new(&RefId::new("writing-tips"), Op::Create).with(to_fields(&tips)?));
+    let first = TaskFields {
+        title: "Run a persona's test inputs before changing its prompt".into(),
+        note: "Open a persona, choose “Run all”, and keep the answers to compare with. The page \
+               [[Testing a persona]] says what to look for."
+            .into(),
+        ..TaskFields::default()
+    };
+    changes.push(Change::new(&TaskId::new("first-test-run"), Op::Create).with(to_fields(&first)?));
+    Ok(changes.into_iter().map(|change| change.because(REASON)).collect())
+}
+
+fn personas() -> Result<Vec<Change>, ApiError> {
     let mut changes = Vec::new();
     for sample in SAMPLES {
         let persona = PersonaId::new(sample.id);
@@ -219,11 +263,7 @@ pub fn changes() -> Result<Vec<Change>, ApiError> {
             tier: sample.tier,
             ..PersonaFields::default()
         };
-        changes.push(
-            Change::new(&persona, Op::Create)
-                .with(to_fields(&fields)?)
-                .because("Came with Greenroom."),
-        );
+        changes.push(Change::new(&persona, Op::Create).with(to_fields(&fields)?).because(REASON));
         for (number, content) in sample.test_inputs.iter().enumerate() {
             let id = TestInputId::new(format!("{}-{}", sample.id, number + 1));
             changes.push(

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use crate::domain::change::{Change, ChangeState, Fields, Op, field_label};
 
+/// The fields by which a thing is called, the first that says something.
+const TITLES: [&str; 5] = ["name", "title", "content", "url", "text"];
 /// The most of a text that a summary quotes.
 const QUOTE_CHARS: usize = 60;
 
@@ -34,10 +36,8 @@ pub fn of(change: &Change, before: &Fields, state: ChangeState) -> String {
 }
 
 fn named(fields: &Fields) -> &str {
-    ["name", "title", "content"]
-        .iter()
-        .find_map(|field| fields.get(*field)?.as_str())
-        .unwrap_or_default()
+    let said = |field: &&str| fields.get(*field)?.as_str().filter(|text| !text.is_empty());
+    TITLES.iter().find_map(said).unwrap_or_default()
 }
 
 /// What a thing with these fields is called: its name, or its first words.
@@ -51,7 +51,9 @@ fn changed(change: &Change, before: &Fields) -> String {
         .iter()
         .filter(|(field, value)| before.get(*field) != Some(*value))
         .map(|(field, value)| match (field.as_str(), value) {
-            ("name", Value::String(name)) => format!("the name to {}", quoted(name)),
+            (field @ ("name" | "title"), Value::String(name)) => {
+                format!("the {field} to {}", quoted(name))
+            }
             (field, _) => format!("the {}", field_label(field)),
         })
         .collect();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     field::TextField,
-    id::{ChangeId, PersonaId, TestInputId, is_wellformed},
+    id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
     proposal::Source,
     version::Revision,
 };
@@ -22,14 +22,26 @@ pub enum EntityKind {
     Persona,
     /// A test input of a persona.
     TestInput,
+    /// A page.
+    Page,
+    /// A ref: a text from elsewhere.
+    Ref,
+    /// A task.
+    Task,
 }
 
 impl EntityKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task];
+
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
         match self {
             Self::Persona => "persona",
             Self::TestInput => "test_input",
+            Self::Page => "page",
+            Self::Ref => "ref",
+            Self::Task => "task",
         }
     }
 
@@ -38,12 +50,26 @@ impl EntityKind {
         match self {
             Self::Persona => "persona",
             Self::TestInput => "test input",
+            Self::Page => "page",
+            Self::Ref => "ref",
+            Self::Task => "task",
+        }
+    }
+
+    /// The folder that its pages stand in; a test input stands on its persona's page.
+    pub fn folder(self) -> Option<&'static str> {
+        match self {
+            Self::Persona => Some("personas"),
+            Self::Page => Some("pages"),
+            Self::Ref => Some("refs"),
+            Self::Task => Some("tasks"),
+            Self::TestInput => None,
         }
     }
 
     /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Persona, Self::TestInput].into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 
@@ -60,22 +86,37 @@ pub struct Entity {
 }
 
 impl Entity {
+    /// The page on which it is edited.
+    pub fn path(&self) -> Option<String> {
+        self.kind.folder().map(|folder| format!("/{folder}/{}", self.id))
+    }
+
+    /// What the page with this address is about.
+    pub fn at(path: &str) -> Option<Self> {
+        let mut steps = path.trim_matches('/').split('/');
+        let (folder, id) = (steps.next()?, steps.next()?);
+        let kind = EntityKind::ALL.into_iter().find(|kind| kind.folder() == Some(folder))?;
+        is_wellformed(id).then(|| Self::new(kind, id))
+    }
+
     /// The thing with this identifier. An identifier that cannot be ours names nothing.
     pub fn new(kind: EntityKind, id: &str) -> Self {
         Self { kind, id: if is_wellformed(id) { id.to_owned() } else { String::new() } }
     }
 }
 
-impl From<&PersonaId> for Entity {
-    fn from(id: &PersonaId) -> Self {
-        Self { kind: EntityKind::Persona, id: id.to_string() }
-    }
+macro_rules! entities {
+    ($($id:ident => $kind:ident),*) => {$(
+        impl From<&$id> for Entity {
+            fn from(id: &$id) -> Self {
+                Self { kind: EntityKind::$kind, id: id.to_string() }
+            }
+        }
+    )*};
 }
 
-impl From<&TestInputId> for Entity {
-    fn from(id: &TestInputId) -> Self {
-        Self { kind: EntityKind::TestInput, id: id.to_string() }
-    }
+entities! {
+    PersonaId => Persona, TestInputId => TestInput, PageId => Page, RefId => Ref, TaskId => Task
 }
 
 /// What a change does.
@@ -278,6 +319,9 @@ pub fn field_label(field: &str) -> &str {
         "systemPrompt" => "system prompt",
         "roleplayData" => "roleplay data",
         "content" => "test input",
+        "url" => "address",
+        "due" => "due date",
+        "fetchedAt" => "time of fetching",
         other => other,
     }
 }

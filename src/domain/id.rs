@@ -48,6 +48,12 @@ macro_rules! ids {
             }
         }
 
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.write_str(&self.0)
@@ -65,6 +71,12 @@ ids! {
     PersonaId;
     /// A test input of a persona.
     TestInputId;
+    /// A page.
+    PageId;
+    /// A ref: a text from elsewhere.
+    RefId;
+    /// A task.
+    TaskId;
     /// A change, decided or not.
     ChangeId;
     /// A conversation of any kind.

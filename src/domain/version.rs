@@ -53,7 +53,7 @@ pub fn check_label(label: &str) -> Result<(), ApiError> {
 pub struct VersionSummary {
     /// Its number.
     pub revision: Revision,
-    /// The name the persona had.
+    /// The name or title it had.
     pub name: String,
     /// Why it was made; empty when nobody said.
     pub reason: String,
@@ -69,15 +69,15 @@ pub struct VersionSummary {
     pub created_at: Timestamp,
 }
 
-/// A whole version.
+/// A whole version, of a persona unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Version {
+pub struct Version<F = PersonaFields> {
     /// What the list says of it.
     #[serde(flatten)]
     pub summary: VersionSummary,
     /// What it keeps.
-    pub fields: PersonaFields,
+    pub fields: F,
 }
 
 /// What differs between two versions: the fields that are not the same, each word by word.

@@ -11,7 +11,8 @@ use reqwest::{Client, Response, header, redirect::Policy};
 use sse_stream::SseStream;
 
 use super::{
-    Ask, Decoder, Demo, Dialect, Fault, ModelEvent, ProviderError, Quirks, Route, Thoughts,
+    Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ModelEvent, ProviderError,
+    Quirks, Route, Thoughts,
     catalog::{Catalog, Environment},
     keys::{self, Key},
 };
@@ -89,6 +90,11 @@ impl Providers {
         preferred: Option<String>,
     ) -> Catalog {
         Catalog::new(added, set, preferred, self.environment.as_ref())
+    }
+
+    /// The service that makes vectors.
+    pub fn embedder(&self, settings: EmbeddingSettings) -> Embedder {
+        Embedder::new(self.client.clone(), settings, self.environment.clone())
     }
 
     /// Asks a model. Nothing is sent before the stream is polled.
@@ -328,7 +334,7 @@ async fn send(
 }
 
 /// The beginning of a body, as text.
-async fn read_some(response: Response) -> String {
+pub(super) async fn read_some(response: Response) -> String {
     let mut bytes = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(Ok(piece)) = pieces.next().await {
@@ -342,7 +348,7 @@ async fn read_some(response: Response) -> String {
 }
 
 /// An error with what is behind it.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(super) fn causes(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

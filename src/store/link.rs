@@ -91,6 +91,9 @@ impl Link {
             EntityKind::TestInput => {
                 "select 1 from test_input where space_id = $1 and test_input_id = $2 for update"
             }
+            EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
+                "select 1 from entry where space_id = $1 and entry_id = $2 for update"
+            }
         };
         let space = self.space.clone();
         if let Wire::Postgres(wire) = self.wire() {

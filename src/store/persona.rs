@@ -23,6 +23,8 @@ pub struct Head<F> {
     pub fields: F,
     /// Whether it lies in the bin.
     pub binned: bool,
+    /// When it last changed.
+    pub updated_at: Timestamp,
 }
 
 #[derive(FromRow)]
@@ -150,6 +152,7 @@ impl Link {
         Ok(Head {
             revision: row.revision,
             binned: row.deleted_at.is_some(),
+            updated_at: Timestamp(row.updated_at),
             fields: row.fields.into_fields(),
         })
     }
@@ -261,12 +264,12 @@ fn persona(row: PersonaRow, test_input_ids: Vec<TestInputId>) -> Persona {
 }
 
 /// Small letters in every script, which the databases' own `lower` does not do alike.
-fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     name.to_lowercase()
 }
 
 /// The pattern that finds a text anywhere, with its own wildcards taken by the letter.
-fn like(search: &str) -> String {
+pub(super) fn like(search: &str) -> String {
     let plain: String =
         fold(search.trim()).chars().filter(|letter| *letter != '\0').take(NAME.max_chars).collect();
     let escaped = plain.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");

@@ -93,8 +93,9 @@ impl Link {
         id: &TestInputId,
     ) -> Result<Head<TestInputFields>, StoreError> {
         let row = self.test_input_row(id).await?;
-        let (revision, binned) = (row.revision, row.deleted_at.is_some());
-        Ok(Head { revision, binned, fields: TestInput::from(row).fields })
+        let binned = row.deleted_at.is_some();
+        let TestInput { revision, fields, updated_at, .. } = row.into();
+        Ok(Head { revision, binned, fields, updated_at })
     }
 
     /// Whose test input it is, in the bin or not.

@@ -24,10 +24,14 @@ const PERSONA_MARK: &str = "update persona set deleted_at = $3
     where space_id = $1 and persona_id = $2 and (deleted_at is null) = ($4 = 1)";
 const TEST_INPUT_MARK: &str = "update test_input set deleted_at = $3
     where space_id = $1 and test_input_id = $2 and (deleted_at is null) = ($4 = 1)";
+const ENTRY_MARK: &str = "update entry set deleted_at = $3
+    where space_id = $1 and entry_id = $2 and (deleted_at is null) = ($4 = 1)";
 const PERSONA_PURGE: &str =
     "delete from persona where space_id = $1 and persona_id = $2 and deleted_at is not null";
 const TEST_INPUT_PURGE: &str =
     "delete from test_input where space_id = $1 and test_input_id = $2 and deleted_at is not null";
+const ENTRY_PURGE: &str =
+    "delete from entry where space_id = $1 and entry_id = $2 and deleted_at is not null";
 
 impl Link {
     /// What lies in the bin, the last deleted first. Test inputs of a persona in the bin go with it.
@@ -50,6 +54,9 @@ impl Link {
                 join persona_version pv on pv.space_id = p.space_id
                     and pv.persona_id = p.persona_id and pv.revision = p.revision
                 where t.space_id = $1 and t.deleted_at is not null and p.deleted_at is null
+                union all
+                select kind, entry_id, title, null, deleted_at from entry
+                where space_id = $1 and deleted_at is not null
             ) as binned
             where deleted_at < $2 or (deleted_at = $2 and id > $3)
             order by deleted_at desc, id limit $4";
@@ -72,6 +79,7 @@ impl Link {
     }
 
     /// Moves something into the bin (`at` says when) or out of it. `false` when it was there already.
+    /// Whether it is of that kind at all is for the caller to know.
     pub async fn mark_binned(
         &mut self,
         entity: &Entity,
@@ -80,6 +88,7 @@ impl Link {
         let sql = match entity.kind {
             EntityKind::Persona => PERSONA_MARK,
             EntityKind::TestInput => TEST_INPUT_MARK,
+            EntityKind::Page | EntityKind::Ref | EntityKind::Task => ENTRY_MARK,
         };
         let space = self.space.clone();
         let (stamp, wanted) = (at.map(|at| at.0), i64::from(at.is_some()));
@@ -105,6 +114,7 @@ impl Link {
                 PERSONA_PURGE
             }
             EntityKind::TestInput => TEST_INPUT_PURGE,
+            EntityKind::Page | EntityKind::Ref | EntityKind::Task => ENTRY_PURGE,
         };
         let gone = on!(self, wire => sqlx::query(sql)
             .bind(space.as_str()).bind(entity.id.as_str()).execute(wire).await?.rows_affected());

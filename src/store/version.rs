@@ -27,8 +27,8 @@ pub struct Author<'a> {
 }
 
 #[derive(FromRow)]
-struct SummaryRow {
-    revision: i64,
+pub(super) struct SummaryRow {
+    pub(super) revision: i64,
     name: String,
     reason: String,
     author_kind: String,
@@ -38,7 +38,7 @@ struct SummaryRow {
 }
 
 impl SummaryRow {
-    fn into_summary(self, labels: Vec<String>) -> VersionSummary {
+    pub(super) fn into_summary(self, labels: Vec<String>) -> VersionSummary {
         VersionSummary {
             revision: self.revision,
             name: self.name,

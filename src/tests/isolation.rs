@@ -1,7 +1,7 @@
 //! Nothing of one Space can be read or written from another, through any route that takes an id.
 
 use axum::http::Method;
-use greenroom::domain::change::{Change, Op};
+use greenroom::domain::change::{Change, Entity, EntityKind, Op};
 use serde_json::{Value, json};
 
 use crate::support::{House, on_both, request};
@@ -13,6 +13,9 @@ fn filled(path: &str, label: &str, change: &str, run: &str) -> String {
     let owner_of_id = match path {
         path if path.starts_with("/api/changes") => change,
         path if path.starts_with("/api/runs") => run,
+        path if path.starts_with("/api/storage/pages") => "secret-page",
+        path if path.starts_with("/api/storage/refs") => "secret-ref",
+        path if path.starts_with("/api/storage/tasks") => "secret-task",
         _ => "secret",
     };
     path.replace("{id}", owner_of_id)
@@ -22,10 +25,16 @@ fn filled(path: &str, label: &str, change: &str, run: &str) -> String {
         .replace("{entityType}", "persona")
 }
 
-/// The same address for the neighbour's test input, where it can name one.
-fn filled_with_test_input(path: &str) -> Option<String> {
-    path.contains("{entityType}")
-        .then(|| path.replace("{entityType}", "test_input").replace("{id}", "secret-test"))
+/// The same address for the neighbour's other things, where it can name them.
+fn filled_with_others(path: &str) -> Vec<String> {
+    let others = [
+        ("test_input", "secret-test"),
+        ("page", "secret-page"),
+        ("ref", "secret-ref"),
+        ("task", "secret-task"),
+    ];
+    let named = |(kind, id): (&str, &str)| path.replace("{entityType}", kind).replace("{id}", id);
+    if path.contains("{entityType}") { others.map(named).into() } else { Vec::new() }
 }
 
 /// A body that every write would take, if only the row were ours.
@@ -33,7 +42,8 @@ fn body(path: &str) -> Value {
     match path.rsplit('/').next() {
         Some("{label}") => json!({"revision": 1}),
         Some("test-inputs" | "{testInputId}") => json!({"content": "taken over"}),
-        Some("{id}") => json!({"name": "taken over"}),
+        Some("{id}") if path.starts_with("/api/storage/personas") => json!({"name": "taken over"}),
+        Some("{id}") => json!({"title": "taken over"}),
         _ => json!({}),
     }
 }
@@ -50,6 +60,14 @@ async fn no_route_reaches_into_another_space(house: House) {
     let asked = agent.send(scope, &id, "Tell me a secret", None).await;
     let run = asked.unwrap().id;
     neighbour.state.agent.ended(&neighbour.state.scope, &run).await.unwrap();
+    for kind in [EntityKind::Page, EntityKind::Ref, EntityKind::Task] {
+        let id = format!("secret-{}", kind.word());
+        let mut create = Change::new(Entity::new(kind, &id), Op::Create).set("title", "a secret");
+        if kind == EntityKind::Ref {
+            create = create.set("url", "https://example.org/a-secret");
+        }
+        neighbour.submit(create).await.unwrap();
+    }
     let before = neighbour.read().await.audit(None, 200).await.unwrap();
 
     let document = house.get("/api/openapi.json").await.good();
@@ -61,7 +79,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let persona = filled(path, "production", change.as_str(), run.as_str());
-            for address in [Some(persona), filled_with_test_input(path)].into_iter().flatten() {
+            for address in std::iter::once(persona).chain(filled_with_others(path)) {
                 let address = format!("{address}?from=1&to=1");
                 let bytes = body(path).to_string().into_bytes();
                 let answer = house.send(request(method.clone(), &address, Some(bytes))).await;
@@ -71,7 +89,7 @@ async fn no_route_reaches_into_another_space(house: House) {
             }
         }
     }
-    assert!(tried >= 15, "only {tried} routes take an id");
+    assert!(tried >= 50, "only {tried} routes take an id");
 
     let pages = ["/personas/secret".to_owned(), format!("/conflicts/{change}")];
     for page in pages {
@@ -122,8 +140,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         assert_eq!(house.call(method, path, said).await.status, 404, "{path}");
     }
-    let found = house.get("/api/storage/personas?search=secret").await.good();
-    assert_eq!(found["items"], json!([]));
+    for list in ["personas?search=secret", "pages?q=secret", "refs?q=secret", "tasks?q=secret"] {
+        let found = house.get(&format!("/api/storage/{list}")).await.good();
+        assert_eq!(found["items"], json!([]), "{list}");
+    }
 
     assert_eq!(neighbour.read().await.audit(None, 200).await.unwrap(), before);
     assert_eq!(neighbour.read().await.persona(&id).await.unwrap().fields.name, "secret");

@@ -253,11 +253,9 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
 /// The page on which the thing is edited.
 fn path(draft: &Proposal) -> Option<String> {
     let not_yet = draft.op == Op::Create && draft.state != ChangeState::Applied;
-    match draft.entity.kind {
-        EntityKind::Persona if not_yet => None,
-        EntityKind::Persona => Some(format!("/personas/{}", draft.entity.id)),
-        EntityKind::TestInput => {
-            draft.persona_id.as_ref().map(|persona| format!("/personas/{persona}"))
-        }
+    match (&draft.entity.kind, &draft.persona_id) {
+        (EntityKind::TestInput, Some(persona)) => Some(format!("/personas/{persona}")),
+        _ if not_yet => None,
+        _ => draft.entity.path(),
     }
 }

@@ -54,6 +54,8 @@ fn shown(kept: KeptText) -> impl IntoView {
     let action = match kept.entity.kind {
         EntityKind::Persona => SavePersona::url(),
         EntityKind::TestInput => SaveTestInput::url(),
+        // No plain form saves them yet.
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task => "",
     };
     let id = kept.entity.id;
     let revision = kept.texts.first().map(|text| text.revision);

@@ -37,6 +37,10 @@ pub async fn open_conflict(
         EntityKind::TestInput => {
             desk.read().await?.test_input_owner(&refused.entity.id.as_str().into()).await?
         }
+        // No plain form saves them yet, so none was refused.
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
+            return Err(ApiError::not_found("change"));
+        }
     };
     Ok(KeptText { entity: refused.entity, persona, why: refused.why, texts: refused.texts })
 }

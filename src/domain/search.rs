@@ -1,0 +1,138 @@
+//! Searching: what of a thing is searched, and what was found.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{change::EntityKind, timestamp::Timestamp};
+
+/// The kinds of things that are found.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchKind {
+    /// A persona.
+    Persona,
+    /// A test input of a persona.
+    TestInput,
+    /// A page.
+    Page,
+    /// A ref.
+    Ref,
+    /// A task.
+    Task,
+}
+
+impl SearchKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task];
+
+    /// The word in JSON and in the database.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::TestInput => "test_input",
+            Self::Page => "page",
+            Self::Ref => "ref",
+            Self::Task => "task",
+        }
+    }
+
+    /// The kind with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+impl From<EntityKind> for SearchKind {
+    fn from(kind: EntityKind) -> Self {
+        match kind {
+            EntityKind::Persona => Self::Persona,
+            EntityKind::TestInput => Self::TestInput,
+            EntityKind::Page => Self::Page,
+            EntityKind::Ref => Self::Ref,
+            EntityKind::Task => Self::Task,
+        }
+    }
+}
+
+/// What of a thing is searched, by how much a match counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// What it is called: counts most.
+    pub title: String,
+    /// What is said about it.
+    pub secondary: String,
+    /// What it says: counts least.
+    pub body: String,
+}
+
+/// A thing as it is searched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What it is.
+    pub kind: SearchKind,
+    /// Which one.
+    pub id: String,
+    /// What it goes into the bin with: the persona of a test input.
+    pub parent: Option<String>,
+    /// What of it is searched.
+    pub texts: Texts,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// A piece of a found text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Piece {
+    /// The text.
+    pub text: String,
+    /// Whether it is what was looked for.
+    pub marked: bool,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// What it is.
+    pub kind: SearchKind,
+    /// Which one.
+    pub id: String,
+    /// The persona of a test input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// What it is called.
+    pub title: String,
+    /// The passage that fits best, in pieces.
+    pub snippet: Vec<Piece>,
+    /// How well it fits; good for comparing within one answer only.
+    pub score: f64,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// How it was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SearchMode {
+    /// By its words.
+    FullText,
+    /// By its words and by what it means.
+    Hybrid,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// What fits best, first.
+    pub items: Vec<Hit>,
+    /// Always `null`: whoever wants more asks more precisely.
+    pub next: Option<String>,
+    /// How it was looked for.
+    pub mode: SearchMode,
+    /// Why it was looked for by its words only, when meaning was wanted too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}

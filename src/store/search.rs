@@ -1,0 +1,239 @@
+//! The index: what is searched of things, and finding them by their words.
+
+use sqlx::FromRow;
+
+use super::{
+    Link, Store, StoreError,
+    link::{Wire, on},
+    words::Indexed,
+};
+use crate::domain::{
+    change::{Entity, EntityKind},
+    id::SpaceId,
+    search::{Document, SearchKind, Texts},
+    timestamp::Timestamp,
+};
+
+/// Something to be found: a word, or several that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The words, folded as [`super::words`] does.
+    pub words: Vec<String>,
+    /// Whether the last word may go on.
+    pub is_prefix: bool,
+}
+
+/// A document that was found, and how well it fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundDocument {
+    /// The document.
+    pub document: Document,
+    /// The higher, the better. Scores of the two databases cannot be compared.
+    pub score: f64,
+}
+
+#[derive(FromRow)]
+struct Row {
+    kind: String,
+    entity_id: String,
+    parent_id: Option<String>,
+    title: String,
+    secondary: String,
+    body: String,
+    updated_at: i64,
+    score: f64,
+}
+
+impl Row {
+    /// `None` for a row of a kind that this program does not know.
+    fn into_found(self) -> Option<FoundDocument> {
+        let document = Document {
+            kind: SearchKind::from_word(&self.kind)?,
+            id: self.entity_id,
+            parent: self.parent_id,
+            texts: Texts { title: self.title, secondary: self.secondary, body: self.body },
+            updated_at: Timestamp(self.updated_at),
+        };
+        Some(FoundDocument { document, score: self.score })
+    }
+}
+
+impl Link {
+    /// Writes what is searched of a thing, in place of what was.
+    pub async fn put_document(&mut self, document: &Document) -> Result<(), StoreError> {
+        const SQLITE: &str = "insert into search_document
+            (space_id, kind, entity_id, parent_id, title, secondary, body, written, updated_at)
+            values ($1, $2, $3, $4, $5, $6, $7, 1, $8)
+            on conflict (space_id, kind, entity_id) do update set parent_id = excluded.parent_id,
+                title = excluded.title, secondary = excluded.secondary, body = excluded.body,
+                written = search_document.written + case
+                    when search_document.title = excluded.title
+                        and search_document.secondary = excluded.secondary
+                        and search_document.body = excluded.body then 0 else 1 end,
+                updated_at = excluded.updated_at
+            returning document_id";
+        const SQLITE_WORDS: &str = "insert or replace into search_words
+            (rowid, title, secondary, body) values ($1, $2, $3, $4)";
+        const POSTGRES: &str = "insert into search_document
+            (space_id, kind, entity_id, parent_id, title, secondary, body, written, updated_at,
+                words)
+            values ($1, $2, $3, $4, $5, $6, $7, 1, $8, cast($9 as tsvector))
+            on conflict (space_id, kind, entity_id) do update set parent_id = excluded.parent_id,
+                title = excluded.title, secondary = excluded.secondary, body = excluded.body,
+                written = search_document.written + case
+                    when search_document.title = excluded.title
+                        and search_document.secondary = excluded.secondary
+                        and search_document.body = excluded.body then 0 else 1 end,
+                updated_at = excluded.updated_at, words = excluded.words";
+        let space = self.space.clone();
+        let Document { kind, id, parent, texts, updated_at } = document;
+        let indexed = Indexed::new(texts);
+        match self.wire() {
+            Wire::Sqlite(wire) => {
+                let row: i64 = sqlx::query_scalar(SQLITE)
+                    .bind(space.as_str())
+                    .bind(kind.word())
+                    .bind(id)
+                    .bind(parent)
+                    .bind(&texts.title)
+                    .bind(&texts.secondary)
+                    .bind(&texts.body)
+                    .bind(updated_at.0)
+                    .fetch_one(&mut *wire)
+                    .await?;
+                let [title, secondary, body] = indexed.columns();
+                let words = sqlx::query(SQLITE_WORDS).bind(row).bind(title).bind(secondary);
+                words.bind(body).execute(wire).await.map(drop)?;
+            }
+            Wire::Postgres(wire) => {
+                sqlx::query(POSTGRES)
+                    .bind(space.as_str())
+                    .bind(kind.word())
+                    .bind(id)
+                    .bind(parent)
+                    .bind(&texts.title)
+                    .bind(&texts.secondary)
+                    .bind(&texts.body)
+                    .bind(updated_at.0)
+                    .bind(indexed.vector())
+                    .execute(wire)
+                    .await
+                    .map(drop)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a thing, and what goes into the bin with it: neither is found from now on.
+    pub async fn forget_document(&mut self, kind: SearchKind, id: &str) -> Result<(), StoreError> {
+        const WORDS: &str = "delete from search_words where rowid in (
+            select document_id from search_document
+            where space_id = $1 and ((kind = $2 and entity_id = $3)
+                or ($2 = 'persona' and kind = 'test_input' and parent_id = $3)))";
+        const SQL: &str = "delete from search_document
+            where space_id = $1 and ((kind = $2 and entity_id = $3)
+                or ($2 = 'persona' and kind = 'test_input' and parent_id = $3))";
+        let space = self.space.clone();
+        if let Wire::Sqlite(wire) = self.wire() {
+            let words = sqlx::query(WORDS).bind(space.as_str()).bind(kind.word()).bind(id);
+            words.execute(wire).await.map(drop)?;
+        }
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(kind.word()).bind(id).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// The documents in which all terms occur, the best first. A match in the title counts twenty times,
+    /// in the secondary text five times as much as one in the body.
+    pub async fn documents_with(
+        &mut self,
+        terms: &[Term],
+        kind: Option<SearchKind>,
+        limit: u32,
+    ) -> Result<Vec<FoundDocument>, StoreError> {
+        const SQLITE: &str = "select kind, entity_id, parent_id, title, secondary, body,
+                updated_at, score
+            from search_document d join (
+                select i.document_id, -bm25(search_words, 20.0, 5.0, 1.0) as score
+                from search_words join search_document i on i.document_id = search_words.rowid
+                where search_words match $2 and i.space_id = $1 and ($3 = '' or i.kind = $3)
+                order by score desc, i.entity_id limit $4
+            ) as best on best.document_id = d.document_id
+            order by score desc, entity_id";
+        const POSTGRES: &str = "select d.kind, d.entity_id, parent_id, title, secondary, body,
+                updated_at, score
+            from search_document d join (
+                select kind, entity_id, cast(ts_rank(cast('{0, 0.05, 0.25, 1}' as real[]), words,
+                    cast($2 as tsquery), 1) as float8) as score
+                from search_document
+                where space_id = $1 and words @@ cast($2 as tsquery) and ($3 = '' or kind = $3)
+                order by score desc, entity_id limit $4
+            ) as best on best.kind = d.kind and best.entity_id = d.entity_id
+            where d.space_id = $1
+            order by score desc, d.entity_id";
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        let space = self.space.clone();
+        let (kind, limit) = (kind.map_or("", SearchKind::word), i64::from(limit));
+        let rows: Vec<Row> = match self.wire() {
+            Wire::Sqlite(wire) => {
+                let query = sqlx::query_as(SQLITE).bind(space.as_str()).bind(for_sqlite(terms));
+                query.bind(kind).bind(limit).fetch_all(wire).await?
+            }
+            Wire::Postgres(wire) => {
+                let query = sqlx::query_as(POSTGRES).bind(space.as_str()).bind(for_postgres(terms));
+                query.bind(kind).bind(limit).fetch_all(wire).await?
+            }
+        };
+        Ok(rows.into_iter().filter_map(Row::into_found).collect())
+    }
+}
+
+/// The terms as FTS5 wants them. Words are letters and digits only, so they mean nothing else there.
+fn for_sqlite(terms: &[Term]) -> String {
+    let phrases = terms.iter().map(|Term { words, is_prefix }| {
+        let star = if *is_prefix { "*" } else { "" };
+        format!("\"{}\"{star}", words.join(" "))
+    });
+    phrases.collect::<Vec<_>>().join(" AND ")
+}
+
+/// The terms as a `tsquery`.
+fn for_postgres(terms: &[Term]) -> String {
+    let phrases = terms.iter().map(|Term { words, is_prefix }| {
+        let mut quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        if let Some(last) = quoted.last_mut().filter(|_| *is_prefix) {
+            last.push_str(":*");
+        }
+        format!("({})", quoted.join(" <-> "))
+    });
+    phrases.collect::<Vec<_>>().join(" & ")
+}
+
+impl Store {
+    /// Things of any Space that should be found and are not in the index: those from before there was
+    /// one.
+    pub async fn unindexed(&self, limit: u32) -> Result<Vec<(SpaceId, Entity)>, StoreError> {
+        const SQL: &str = "select space_id, kind, id from (
+                select space_id, 'persona' as kind, persona_id as id from persona
+                where deleted_at is null
+                union all
+                select t.space_id, 'test_input', t.test_input_id from test_input t
+                join persona p on p.space_id = t.space_id and p.persona_id = t.persona_id
+                where t.deleted_at is null and p.deleted_at is null
+                union all
+                select space_id, kind, entry_id from entry where deleted_at is null
+            ) as thing
+            where not exists (select 1 from search_document d where d.space_id = thing.space_id
+                and d.kind = thing.kind and d.entity_id = thing.id)
+            order by space_id, kind, id limit $1";
+        let mut link = self.read(&SpaceId::default()).await?;
+        let rows: Vec<(String, String, String)> = on!(link, wire => sqlx::query_as(SQL)
+            .bind(i64::from(limit)).fetch_all(wire).await?);
+        let thing = |(space, kind, id): (String, String, String)| {
+            Some((SpaceId::new(space), Entity { kind: EntityKind::from_word(&kind)?, id }))
+        };
+        Ok(rows.into_iter().filter_map(thing).collect())
+    }
+}
