@@ -12,6 +12,7 @@ mod knowledge;
 mod models;
 mod persona_agent;
 mod personas;
+mod refs;
 mod runs;
 mod search;
 mod sse;
@@ -51,6 +52,7 @@ pub fn router() -> Router<AppState> {
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
         .merge(knowledge::routes())
+        .merge(refs::routes())
         .merge(search::routes())
         .merge(persona_agent::routes())
         .merge(runs::routes())
