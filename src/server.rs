@@ -21,6 +21,7 @@ use crate::{
     changes::Gate,
     config::{Config, Database, DemoPace, Embeddings},
     domain::error::ApiError,
+    fetch::Fetcher,
     providers::{Demo, EmbeddingSettings, Pace, Providers, Script, TimeLimits},
     search::Search,
     state::AppState,
@@ -116,7 +117,8 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         None => search,
     };
     let agent = Agent::new(store.clone(), providers, search, Limits::default(), node);
-    let state = AppState::new(store, config.site, files, agent);
+    let mut state = AppState::new(store, config.site, files, agent);
+    state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
     let closing = state.closing.clone();
     match config.database {
         Database::Sqlite(_) => found_home(&state).await?,

@@ -270,6 +270,9 @@ async fn the_document_describes_every_route() {
         [
             "/api/audit",
             "/api/changes/{id}/undo",
+            "/api/conversations/ambient",
+            "/api/conversations/{id}/messages",
+            "/api/conversations/{id}/stream",
             "/api/live",
             "/api/models",
             "/api/models/default",
@@ -310,6 +313,7 @@ async fn the_document_describes_every_route() {
             "/api/storage/personas/{id}/versions/{revision}/restore",
             "/api/storage/refs",
             "/api/storage/refs/{id}",
+            "/api/storage/refs/{id}/fetch",
             "/api/storage/refs/{id}/versions",
             "/api/storage/refs/{id}/versions/{revision}",
             "/api/storage/refs/{id}/versions/{revision}/restore",

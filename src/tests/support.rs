@@ -18,6 +18,7 @@ use greenroom::{
         error::ApiError,
         id::PersonaId,
     },
+    fetch::Fetcher,
     providers::{Demo, Pace, Providers, Script, TimeLimits},
     search::Search,
     server::{Hosts, router},
@@ -132,6 +133,13 @@ impl House {
         let mut state = self.state.clone();
         let (store, search) = (state.store.clone(), state.search.clone());
         state.agent = Agent::new(store, providers, search, Limits::default(), "test".into());
+        Self { router: routed(&state), state, folder: self.folder.clone() }
+    }
+
+    /// The same store behind another process, which fetches like this.
+    pub fn fetching(&self, fetcher: Fetcher) -> House {
+        let mut state = self.state.clone();
+        state.fetcher = fetcher;
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 
