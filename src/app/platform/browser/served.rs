@@ -16,7 +16,7 @@ use web_sys::{
 
 use crate::{
     app::{components::notice::Noticeboard, pages::ServedPage},
-    domain::{change::Outcome, error::ApiError},
+    domain::{change::Outcome, error::ApiError, theme::Theme},
 };
 
 /// The element whose content is fetched.
@@ -187,11 +187,16 @@ pub async fn send_form(
 /// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
 pub fn send_quiet_forms(board: Noticeboard) {
     let navigate = use_navigate();
+    let theme = expect_context::<RwSignal<Theme>>();
     let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
         let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
         let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
         event.prevent_default();
         let pressed = event.submitter().map(Element::from);
+        let colours = pressed
+            .as_ref()
+            .filter(|button| button.get_attribute("name").as_deref() == Some("theme"));
+        let colours = colours.and_then(|button| Theme::from_word(&button.get_attribute("value")?));
         let navigate = navigate.clone();
         form.set_attribute("aria-busy", "true").unwrap_or_default();
         spawn_local(async move {
@@ -210,6 +215,9 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     form.reset();
                     super::close_popovers();
                     *board.undone.write() += 1;
+                    if let Some(colours) = colours {
+                        theme.set(colours);
+                    }
                     if form.has_attribute("data-talk") {
                         *board.talked.write() += 1;
                     }
