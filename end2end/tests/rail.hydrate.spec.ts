@@ -11,6 +11,13 @@ async function say(page: Page, words: string) {
 
 const rail = (page: Page) => page.locator("#rail");
 const shown = (page: Page, how: string) => expect(rail(page)).toHaveAttribute("data-shown", how);
+/** Stops the clock, and lets the panel's time begin now. */
+async function stopClock(page: Page) {
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  await rail(page).hover();
+  await page.mouse.move(5, 60);
+}
+
 const answered = (page: Page) => expect(page.getByRole("status").filter({ hasText: "The answer is complete." })).toBeAttached();
 
 test("sending shows the panel, silence hides it, and show output pins it", async ({ page, request }) => {
@@ -21,9 +28,8 @@ test("sending shows the panel, silence hides it, and show output pins it", async
   await say(page, "What is the name?");
   await shown(page, "visible");
   await expect(page.locator(".turn.you")).toContainText("What is the name?");
-  await page.clock.runFor(3000);
   await answered(page);
-  await page.mouse.move(5, 60);
+  await stopClock(page);
   await page.clock.runFor(4000);
   await shown(page, "visible");
   await page.clock.runFor(2000);
@@ -40,8 +46,8 @@ test("the time stands still while one points at the panel or has the cursor in i
   await page.clock.install();
   await open(page, `/personas/${id}`);
   await say(page, "What is the name?");
-  await page.clock.runFor(3000);
   await answered(page);
+  await stopClock(page);
   await rail(page).hover();
   await page.clock.runFor(30_000);
   await shown(page, "visible");
@@ -78,12 +84,13 @@ test("a draft that waits is never hidden by itself, and how long the panel stays
   await page.clock.install();
   await open(page, `/personas/${id}`);
   await say(page, "Change the name to Zed");
-  await page.clock.runFor(5000);
+  await answered(page);
   await expect(page.locator("#rail .draft")).toContainText("Waiting");
-  await page.mouse.move(5, 60);
+  await stopClock(page);
   await page.clock.runFor(60_000);
   await shown(page, "visible");
   await rail(page).getByRole("combobox").selectOption("0");
+  await page.clock.resume();
   await open(page, `/personas/${id}`);
   await page.getByRole("button", { name: "Show output" }).click();
   await expect(rail(page).getByRole("combobox")).toHaveValue("0");

@@ -27,6 +27,14 @@ pub enum ServedPage {
 }
 
 impl ServedPage {
+    /// Whether it lists what others change, so that it is loaded again when they do.
+    pub fn is_live(self) -> bool {
+        match self {
+            Self::Audit | Self::Bin | Self::Inbox => true,
+            Self::Conflict | Self::Settings => false,
+        }
+    }
+
     /// The page itself. Only the server asks for it, so that none of it is sent to the browser.
     pub fn render(self) -> AnyView {
         match self {

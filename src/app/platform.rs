@@ -35,4 +35,4 @@ pub use rail::{
     marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
     remember, resize_rail, send_words, show_rail, waiting_in_rail,
 };
-pub use served::{refresh_served, refused_form, send_quiet_forms, served};
+pub use served::{refused_form, renew_served, send_quiet_forms, served};

@@ -12,6 +12,7 @@
 )]
 
 mod client;
+mod knowledge;
 mod open_runs;
 mod pages;
 mod plan;
@@ -42,6 +43,9 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("pages") {
         pages::measure(plan).await;
+    }
+    if plan.wants("knowledge") {
+        knowledge::measure(plan).await;
     }
     if plan.wants("streams") {
         streams::measure(plan).await;

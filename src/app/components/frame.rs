@@ -65,7 +65,7 @@ pub fn Frame(
     Effect::new(move |_| {
         platform::send_quiet_forms(board);
         live.start();
-        live.on(|_| platform::refresh_served());
+        live.on(|_| platform::renew_served());
     });
     let open_palette = move || {
         *opened.write() += 1;

@@ -24,11 +24,11 @@ const PLACE: &str = "served";
 
 thread_local! {
     /// Loads the page that is shown once more.
-    static AGAIN: RefCell<Option<Callback<()>>> = const { RefCell::new(None) };
+    static AGAIN: RefCell<Option<(ServedPage, Callback<()>)>> = const { RefCell::new(None) };
 }
 
 /// Shows a page that the server renders.
-pub fn served(_: ServedPage) -> AnyView {
+pub fn served(page: ServedPage) -> AnyView {
     let place = NodeRef::<Div>::new();
     let location = use_location();
     let hydrating =
@@ -65,21 +65,29 @@ pub fn served(_: ServedPage) -> AnyView {
         }
         wanted
     });
-    AGAIN.set(Some(Callback::new(move |()| {
+    let again = Callback::new(move |()| {
         if let Some(address) = shown.try_get_value() {
             load.run(address);
         }
-    })));
+    });
+    AGAIN.set(Some((page, again)));
     on_cleanup(|| AGAIN.set(None));
     let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
 }
 
 /// Loads the page that is shown once more, unless somebody is writing on it.
-pub fn refresh_served() {
+fn refresh_served() {
     let writing = document().get_element_by_id(PLACE).is_some_and(|place| has_writing(&place));
-    if !writing && let Some(again) = AGAIN.with_borrow(Clone::clone) {
+    if !writing && let Some((_, again)) = AGAIN.with_borrow(Clone::clone) {
         again.run(());
+    }
+}
+
+/// Something changed in the Space: a page that lists such things shows it.
+pub fn renew_served() {
+    if AGAIN.with_borrow(|shown| shown.is_some_and(|(page, _)| page.is_live())) {
+        refresh_served();
     }
 }
 
@@ -110,6 +118,9 @@ fn put(place: &HtmlElement, content: &str) {
         let elements = (0..open.length()).filter_map(|at| open.get(at)?.dyn_into::<Element>().ok());
         elements.map(|element| element.id()).collect()
     });
+    if place.inner_html() == content {
+        return;
+    }
     place.set_inner_html(content);
     for id in open {
         if let Some(details) = document().get_element_by_id(&id) {

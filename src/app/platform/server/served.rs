@@ -16,7 +16,7 @@ pub fn served(page: ServedPage) -> AnyView {
 }
 
 /// The page is being made.
-pub fn refresh_served() {}
+pub fn renew_served() {}
 
 /// Nobody sends forms on the server.
 pub fn send_quiet_forms(_: Noticeboard) {}
