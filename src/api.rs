@@ -15,6 +15,7 @@ mod pending_changes;
 mod persona_agent;
 mod personas;
 mod rail;
+mod refs;
 mod runs;
 mod search;
 mod sse;
@@ -54,6 +55,7 @@ pub fn router() -> Router<AppState> {
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
         .merge(knowledge::routes())
+        .merge(refs::routes())
         .merge(search::routes())
         .merge(persona_agent::routes())
         .merge(runs::routes())

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::builder::FalseyValueParser;
 use leptos::config::{LeptosOptions, get_config_from_str};
 
 /// The site's options as they were when this binary was built.
@@ -56,6 +57,15 @@ pub struct ServeArgs {
     /// Where the key of that service is: env:NAME or file:/path.
     #[arg(long, env = "GREENROOM_EMBEDDINGS_KEY", hide_env_values = true)]
     pub embeddings_key: Option<String>,
+
+    /// Fetch nothing from the web: a ref's text is pasted or nothing.
+    #[arg(long, env = "GREENROOM_NO_FETCH", value_parser = FalseyValueParser::new())]
+    pub no_fetch: bool,
+
+    /// A host (with its port, unless that is 80 or 443) that may be fetched from though it is not on the
+    /// public internet.
+    #[arg(long, env = "GREENROOM_FETCH_ALLOW", value_delimiter = ',')]
+    pub fetch_allow: Vec<String>,
 }
 
 /// How fast the scripted demo model speaks.
@@ -86,6 +96,8 @@ pub struct Config {
     pub node: Option<String>,
     /// The service for embeddings, when there is one.
     pub embeddings: Option<Embeddings>,
+    /// The hosts that may be fetched from wherever they are; `None` when nothing is fetched.
+    pub fetch: Option<Vec<String>>,
 }
 
 /// A service for embeddings.
@@ -165,6 +177,7 @@ impl ServeArgs {
             demo_pace: self.demo_pace,
             node: self.node,
             embeddings,
+            fetch: (!self.no_fetch).then_some(self.fetch_allow),
         })
     }
 }
@@ -221,6 +234,8 @@ mod tests {
             embeddings_url: None,
             embeddings_model: None,
             embeddings_key: None,
+            no_fetch: false,
+            fetch_allow: Vec::new(),
         }
     }
 

@@ -22,6 +22,8 @@ pub mod cli;
 #[cfg(feature = "ssr")]
 pub mod config;
 #[cfg(feature = "ssr")]
+pub mod fetch;
+#[cfg(feature = "ssr")]
 pub mod markdown;
 #[cfg(feature = "ssr")]
 pub mod providers;

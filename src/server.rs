@@ -21,6 +21,7 @@ use crate::{
     changes::Gate,
     config::{Config, Database, DemoPace, Embeddings},
     domain::error::ApiError,
+    fetch::Fetcher,
     providers::{Demo, EmbeddingSettings, Pace, Providers, Script, TimeLimits},
     state::AppState,
     store::{Store, StoreError},
@@ -112,6 +113,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     if let Some(embedder) = embedder {
         state.search = state.search.with_embedder(embedder);
     }
+    state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
     let closing = state.closing.clone();
     match config.database {
         Database::Sqlite(_) => found_home(&state).await?,

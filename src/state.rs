@@ -13,13 +13,16 @@ use crate::{
     changes::{Gate, Scope},
     domain::{
         actor::Actor,
-        change::{Change, Entity, EntityKind, Outcome},
+        change::{Change, Entity, EntityKind, Op, Outcome},
         error::ApiError,
+        id::RefId,
+        knowledge::{RefFields, URL},
         test_answer::TestAnswer,
     },
+    fetch::Fetcher,
     markdown,
     search::Search,
-    store::{Link, Store},
+    store::{Link, Store, now},
 };
 
 /// The Space that a new installation starts with.
@@ -42,6 +45,8 @@ pub struct AppState {
     pub agent: Agent,
     /// Everything that finds.
     pub search: Search,
+    /// What fetches documents from the web.
+    pub fetcher: Fetcher,
     /// Ends when the server does, so that no stream holds it up.
     pub closing: CancellationToken,
 }
@@ -51,7 +56,8 @@ impl AppState {
     pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
         let search = Search::new(store.clone());
-        Self { store, scope, site, files, agent, search, closing: CancellationToken::new() }
+        let (fetcher, closing) = (Fetcher::default(), CancellationToken::new());
+        Self { store, scope, site, files, agent, search, fetcher, closing }
     }
 
     /// The desk of whoever asks.
@@ -59,8 +65,14 @@ impl AppState {
         let scope = self.scope.clone();
         let actor = Actor::Person { user: scope.user.clone() };
         let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
-        let (agent, search) = (self.agent.clone(), self.search.clone());
-        Desk { gate, agent, search, scope, store: self.store.clone() }
+        Desk {
+            gate,
+            agent: self.agent.clone(),
+            search: self.search.clone(),
+            scope,
+            store: self.store.clone(),
+            fetcher: self.fetcher.clone(),
+        }
     }
 }
 
@@ -76,12 +88,32 @@ pub struct Desk {
     /// In which Space, and for whom.
     pub scope: Scope,
     store: Store,
+    fetcher: Fetcher,
 }
 
 impl Desk {
     /// A link that reads.
     pub async fn read(&self) -> Result<Link, ApiError> {
         Ok(self.store.read(&self.scope.space).await?)
+    }
+
+    /// Fetches what a ref's address points at, as the ref's next version. What was written in its text
+    /// meanwhile is merged.
+    pub async fn fetch_ref(&self, id: &RefId) -> Result<Outcome, ApiError> {
+        let known = self.read().await?.entry::<RefFields>(id).await?;
+        if known.fields.url.is_empty() {
+            return Err(ApiError::invalid(URL.name, "This ref has no address to fetch from."));
+        }
+        let fetched = self.fetcher.fetch(&known.fields.url).await?;
+        let mut change = Change::new(id, Op::Update)
+            .set("text", fetched.text)
+            .set("fetchedAt", now().rfc3339())
+            .based_on(known.revision)
+            .because(format!("Fetched from {}.", fetched.host));
+        if known.fields.title.is_empty() && !fetched.title.is_empty() {
+            change = change.set("title", fetched.title);
+        }
+        self.gate.submit(change).await
     }
 }
 

@@ -310,6 +310,7 @@ async fn the_document_describes_every_route() {
             "/api/storage/personas/{id}/versions/{revision}/restore",
             "/api/storage/refs",
             "/api/storage/refs/{id}",
+            "/api/storage/refs/{id}/fetch",
             "/api/storage/refs/{id}/versions",
             "/api/storage/refs/{id}/versions/{revision}",
             "/api/storage/refs/{id}/versions/{revision}/restore",

@@ -6,16 +6,17 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
+    ("fetch", &["domain"]),
     ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),
     ("agent", &["domain", "store", "providers", "changes"]),
     ("config", &[]),
-    ("state", &["domain", "store", "changes", "search", "agent", "markdown", "app"]),
+    ("state", &["domain", "store", "changes", "search", "agent", "fetch", "markdown", "app"]),
     ("api", &["domain", "store", "changes", "search", "agent", "state", "markdown", "app"]),
     ("app", &["domain"]),
 ];

@@ -9,6 +9,7 @@
 mod api;
 mod architecture;
 mod fake_service;
+mod fetching;
 mod guards;
 mod isolation;
 mod knowledge;

@@ -18,6 +18,7 @@ use greenroom::{
         error::ApiError,
         id::PersonaId,
     },
+    fetch::Fetcher,
     providers::{Demo, Pace, Providers, Script, TimeLimits},
     server::{Hosts, router},
     state::AppState,
@@ -129,6 +130,13 @@ impl House {
             Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
         let mut state = self.state.clone();
         state.agent = Agent::new(state.store.clone(), providers, Limits::default(), "test".into());
+        Self { router: routed(&state), state, folder: self.folder.clone() }
+    }
+
+    /// The same store behind another process, which fetches like this.
+    pub fn fetching(&self, fetcher: Fetcher) -> House {
+        let mut state = self.state.clone();
+        state.fetcher = fetcher;
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 

@@ -1,0 +1,121 @@
+//! Which addresses may be reached: those of the public internet, and nothing nearer.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Ranges of IPv4 that are not the public internet: the first address and how many bits count.
+const PRIVATE_V4: [(Ipv4Addr, u32); 17] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10), // of providers, behind their own translation
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(168, 63, 129, 16), 32), // tells machines of one cloud about themselves
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 4),
+    (Ipv4Addr::new(240, 0, 0, 0), 4),
+    (Ipv4Addr::new(255, 255, 255, 255), 32),
+];
+
+/// Where the public internet is in IPv6, and what in there is not: documentation, and addresses that
+/// stand for one of IPv4.
+const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+const PRIVATE_V6: [(Ipv6Addr, u32); 4] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+
+/// Whether an address is one of the public internet.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => !PRIVATE_V4.iter().any(|(range, bits)| {
+            let shift = 32 - bits;
+            address.to_bits() >> shift == range.to_bits() >> shift
+        }),
+        IpAddr::V6(address) => {
+            let within = |(range, bits): &(Ipv6Addr, u32)| {
+                let shift = 128 - bits;
+                address.to_bits() >> shift == range.to_bits() >> shift
+            };
+            within(&PUBLIC_V6) && !PRIVATE_V6.iter().any(within)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_public_internet_is_public() {
+        for near in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.100.100.200",
+            "100.127.255.255",
+            "127.0.0.1",
+            "127.255.255.254",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.192",
+            "192.0.2.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "203.0.113.9",
+            "224.0.0.1",
+            "239.255.255.255",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:8.8.8.8",
+            "::7f00:1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ] {
+            assert!(!is_public(near.parse().unwrap()), "{near}");
+        }
+        for far in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "93.184.216.34",
+            "100.63.255.255",
+            "100.128.0.1",
+            "172.15.0.1",
+            "172.32.0.1",
+            "192.167.1.1",
+            "198.17.1.1",
+            "223.255.255.255",
+            "2606:4700::1111",
+            "2a00:1450:4001::200e",
+            "2001:4860:4860::8888",
+        ] {
+            assert!(is_public(far.parse().unwrap()), "{far}");
+        }
+    }
+}
