@@ -16,6 +16,12 @@ pub struct WikiLink<'text> {
     pub shown: &'text str,
 }
 
+/// What two titles have in common when a link to one leads to the other: letters count alike, large or
+/// small.
+pub fn key(title: &str) -> String {
+    title.trim().to_lowercase()
+}
+
 /// The links of a text, in order. Those in code are none.
 pub fn links(text: &str) -> Vec<WikiLink<'_>> {
     let mut out = Vec::new();
