@@ -35,4 +35,7 @@ pub use rail::{
     marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
     remember, resize_rail, send_words, show_rail, waiting_in_rail,
 };
-pub use served::{refresh_served, refused_form, send_quiet_forms, served};
+pub use served::{
+    ask_before_leaving, is_writing_served, refresh_served, refused_form, save_served,
+    send_quiet_forms, served,
+};

@@ -15,7 +15,7 @@ use crate::{
         versions::UndoChange,
     },
     domain::{
-        change::{ChangeState, Conflict, EntityKind, Op, field_label},
+        change::{ChangeState, Conflict, Op, field_label},
         diff::{Segment, SegmentKind},
         proposal::{Proposal, ProposedField, Source},
     },
@@ -37,7 +37,7 @@ pub fn DraftCard(
         (ChangeState::Applied, true) => "Taken back",
         (state, _) => state.label(),
     };
-    let path = path(&draft);
+    let path = draft.path();
     let open = draft.is_open();
     let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
     let kind = draft.entity.kind.noun();
@@ -247,15 +247,5 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
                 </form>
             })}
         </div>
-    }
-}
-
-/// The page on which the thing is edited.
-fn path(draft: &Proposal) -> Option<String> {
-    let not_yet = draft.op == Op::Create && draft.state != ChangeState::Applied;
-    match (&draft.entity.kind, &draft.persona_id) {
-        (EntityKind::TestInput, Some(persona)) => Some(format!("/personas/{persona}")),
-        _ if not_yet => None,
-        _ => draft.entity.path(),
     }
 }
