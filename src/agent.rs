@@ -45,6 +45,7 @@ use crate::{
         id::{PersonaId, RunId, SpaceId},
     },
     providers::{Catalog, Providers},
+    search::Search,
     store::{Link, Store},
 };
 
@@ -77,6 +78,7 @@ pub struct Agent {
 struct Shared {
     store: Store,
     providers: Providers,
+    search: Search,
     limits: Limits,
     /// What other processes on the same database call this one.
     node: String,
@@ -96,12 +98,19 @@ impl Debug for Agent {
 
 impl Agent {
     /// The room in front of this store. Its log is written from now on.
-    pub fn new(store: Store, providers: Providers, limits: Limits, node: String) -> Self {
+    pub fn new(
+        store: Store,
+        providers: Providers,
+        search: Search,
+        limits: Limits,
+        node: String,
+    ) -> Self {
         let log = Arc::new(Log::default());
         tokio::spawn(log.clone().write(store.clone()));
         let shared = Shared {
             store,
             providers,
+            search,
             limits,
             node,
             persona_tools: tools::persona_tools(),
@@ -111,6 +120,11 @@ impl Agent {
             lines: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// Everything that finds.
+    pub fn search(&self) -> &Search {
+        &self.shared.search
     }
 
     /// What is kept.

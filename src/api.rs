@@ -5,6 +5,7 @@
 
 mod bin;
 mod changes;
+mod conversations;
 mod error;
 mod extract;
 mod health;
@@ -64,6 +65,7 @@ pub fn router() -> Router<AppState> {
         .merge(changes::routes())
         .merge(pending_changes::routes())
         .merge(live::routes())
+        .merge(conversations::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))

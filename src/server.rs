@@ -23,12 +23,15 @@ use crate::{
     domain::error::ApiError,
     fetch::Fetcher,
     providers::{Demo, EmbeddingSettings, Pace, Providers, Script, TimeLimits},
+    search::Search,
     state::AppState,
-    store::{Store, StoreError},
+    store::{Store, StoreError, now},
 };
 
 /// How long requests in progress may take once the server was told to stop.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+/// How often drafts that are too old are looked for.
+const EXPIRY_ROUND: Duration = Duration::from_secs(60 * 60);
 /// How long to wait before asking an absent database again.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -108,11 +111,13 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     });
     let node = config.node.clone().unwrap_or_else(|| node_name(addr));
     let files = site_files(&config.site);
-    let agent = Agent::new(store.clone(), providers, Limits::default(), node);
+    let search = Search::new(store.clone());
+    let search = match embedder {
+        Some(embedder) => search.with_embedder(embedder),
+        None => search,
+    };
+    let agent = Agent::new(store.clone(), providers, search, Limits::default(), node);
     let mut state = AppState::new(store, config.site, files, agent);
-    if let Some(embedder) = embedder {
-        state.search = state.search.with_embedder(embedder);
-    }
     state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
     let closing = state.closing.clone();
     match config.database {
@@ -184,9 +189,22 @@ async fn found_home(state: &AppState) -> Result<(), ApiError> {
     Gate::found_space(&state.store, &state.scope, "Home").await?;
     state.agent.recover().await?;
     tokio::spawn(state.agent.clone().keep_alive());
+    tokio::spawn(state.store.clone().follow_news());
+    tokio::spawn(expire_drafts(state.store.clone()));
     tokio::spawn(state.search.clone().keep_index());
     tokio::spawn(state.search.clone().keep_vectors());
     Ok(())
+}
+
+/// Ends drafts that nobody decided on in time. Goes on for ever.
+async fn expire_drafts(store: Store) {
+    let mut round = tokio::time::interval(EXPIRY_ROUND);
+    loop {
+        round.tick().await;
+        if let Err(error) = store.expire_drafts(now()).await {
+            tracing::debug!(%error, "old drafts could not be ended");
+        }
+    }
 }
 
 async fn await_database(state: AppState) {

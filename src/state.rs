@@ -62,7 +62,7 @@ impl AppState {
     /// A state in front of this store, for the local owner.
     pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
-        let search = Search::new(store.clone());
+        let search = agent.search().clone();
         let (fetcher, closing) = (Fetcher::default(), CancellationToken::new());
         Self { store, scope, site, files, agent, search, fetcher, closing }
     }
@@ -158,25 +158,29 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
         Some(entity) => desk.gate.title(entity).await?,
         None => String::new(),
     };
-    let mut notes = Vec::new();
-    match &entity {
-        // The agent of a persona knows where it is.
-        Some(entity) if entity.kind == EntityKind::Persona => {}
-        Some(entity) => notes.push(format!(
-            "The person is looking at the {} “{title}” (entityType {}, entityId {}).",
-            entity.kind.noun(),
-            entity.kind.word(),
-            entity.id
-        )),
-        None => notes.push(format!("The person is looking at the page {path}.")),
+    let context = match &entity {
+        Some(entity) => looking_at(desk, entity, marked).await?,
+        None => with_marked(format!("The person is looking at the page {path}."), marked),
+    };
+    Ok(Viewed { listener, title, context: Some(context) })
+}
+
+/// What a listener is told about what the person looks at.
+pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<String, ApiError> {
+    let (noun, word) = (entity.kind.noun(), entity.kind.word());
+    let (title, id) = (desk.gate.title(entity).await?, &entity.id);
+    let told = format!(
+        "The person is looking at the {noun} “{title}” (entityType {word}, entityId {id})."
+    );
+    Ok(with_marked(told, marked))
+}
+
+fn with_marked(told: String, marked: &str) -> String {
+    let marked: String = marked.trim().chars().take(MAX_MARKED_CHARS).collect();
+    if marked.is_empty() {
+        return told;
     }
-    let marked = marked.trim();
-    if !marked.is_empty() {
-        let marked: String = marked.chars().take(MAX_MARKED_CHARS).collect();
-        notes.push(format!("They marked this passage, and mean it:\n«{marked}»"));
-    }
-    let context = (!notes.is_empty()).then(|| notes.join("\n"));
-    Ok(Viewed { listener, title, context })
+    format!("{told}\nThey marked this passage, and mean it:\n«{marked}»")
 }
 
 /// The desk of the server function that is running.

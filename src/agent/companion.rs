@@ -14,7 +14,7 @@ use crate::{
         error::ApiError,
         id::{ConversationId, PersonaId},
         message::{Conversation, ConversationKind},
-        persona::Persona,
+        persona::{Persona, Tier},
     },
     store::{Link, StoreError, new_id, now},
 };
@@ -111,8 +111,13 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::companion(&persona);
         let tools = self.shared.companion_tools.clone();
+        // Nothing that it proposes is applied, whatever its own page says.
+        let tier = match persona.fields.tier {
+            Tier::Read => Tier::Read,
+            Tier::Suggest | Tier::Act => Tier::Suggest,
+        };
         let persona = Arc::new(persona);
-        Ok(Brief { persona, route, system: system.into(), tools, context: None })
+        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None })
     }
 }
 

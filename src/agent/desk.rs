@@ -1,6 +1,9 @@
 //! Where a tool works: in one Space, for one persona's agent, in one run.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,13 +12,21 @@ use crate::{
     changes::{Gate, Scope},
     domain::{
         actor::Actor,
-        change::{Change, ChangeState, EntityKind, Outcome},
+        change::{Change, ChangeState, Entity, Fields, Outcome},
         id::{PersonaId, RunId},
         persona::{Persona, Tier},
+        proposal::Source,
         version::Revision,
     },
-    store::Link,
+    store::{Head, Link},
 };
+
+/// The most sources that a draft names.
+const MAX_SOURCES: usize = 20;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a tool can reach.
 #[derive(Debug)]
@@ -28,9 +39,13 @@ pub struct ToolDesk {
     pub persona: PersonaId,
     /// Ends when a person stops the run.
     pub stopped: CancellationToken,
+    /// What the person looks at.
+    pub context: Option<Arc<str>>,
     gate: Gate,
-    /// The version that the model last saw: what it writes is meant for that one.
-    seen: AtomicI64,
+    /// The versions that the model last saw: what it writes is meant for those.
+    seen: Mutex<HashMap<Entity, Revision>>,
+    /// What was read in this conversation that nobody here wrote.
+    sources: Mutex<Vec<Source>>,
 }
 
 impl ToolDesk {
@@ -50,7 +65,13 @@ impl ToolDesk {
             tier,
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
-        Self { agent, scope, persona, stopped, gate, seen: AtomicI64::new(0) }
+        let (seen, sources) = (Mutex::default(), Mutex::default());
+        Self { agent, scope, persona, stopped, context: None, gate, seen, sources }
+    }
+
+    /// The same desk, from which the person is seen to look at something.
+    pub fn in_context(self, context: Option<Arc<str>>) -> Self {
+        Self { context, ..self }
     }
 
     /// A link that reads.
@@ -63,26 +84,46 @@ impl ToolDesk {
         Ok(self.read().await?.persona(&self.persona).await?)
     }
 
-    /// Notes which version the model was shown.
-    pub fn show(&self, revision: Revision) {
-        self.seen.store(revision, Ordering::Relaxed);
+    /// Notes which version of a thing the model was shown.
+    pub fn show(&self, entity: impl Into<Entity>, revision: Revision) {
+        lock(&self.seen).insert(entity.into(), revision);
+    }
+
+    /// The version of a thing that the model was shown.
+    pub fn shown(&self, entity: &Entity) -> Option<Revision> {
+        lock(&self.seen).get(entity).copied()
     }
 
     /// The version that a change of the persona is meant for.
     pub fn base(&self, persona: &Persona) -> Revision {
-        match self.seen.load(Ordering::Relaxed) {
-            0 => persona.revision,
-            seen => seen,
+        self.shown(&Entity::from(&persona.id)).unwrap_or(persona.revision)
+    }
+
+    /// Notes what was read that nobody here wrote.
+    pub fn hear(&self, heard: impl IntoIterator<Item = Source>) {
+        let mut sources = lock(&self.sources);
+        for source in heard {
+            if sources.len() < MAX_SOURCES
+                && !sources.iter().any(|known| known.entity == source.entity)
+            {
+                sources.push(source);
+            }
         }
     }
 
+    /// What a thing says now, in the bin or not.
+    pub async fn head(&self, entity: &Entity) -> Result<Head<Fields>, ToolError> {
+        Ok(self.gate.head(entity).await?)
+    }
+
     /// Brings a change to the gate.
-    pub async fn submit(&self, change: Change) -> Result<Outcome, ToolError> {
-        let kind = change.entity.kind;
+    pub async fn submit(&self, mut change: Change) -> Result<Outcome, ToolError> {
+        change.untrusted = lock(&self.sources).clone();
+        let entity = change.entity.clone();
         let outcome = self.gate.submit(change).await?;
         // The model knows what it wrote itself.
-        if outcome.state == ChangeState::Applied && kind == EntityKind::Persona {
-            self.show(outcome.revision);
+        if outcome.state == ChangeState::Applied {
+            self.show(entity, outcome.revision);
         }
         Ok(outcome)
     }

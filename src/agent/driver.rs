@@ -24,7 +24,7 @@ use crate::{
         error::ApiError,
         event::RunEvent,
         message::{self, PartBody, ToolCall, ToolResult},
-        persona::Persona,
+        persona::{Persona, Tier},
         run::{Run, RunStatus, Spent},
         tokens::estimate,
     },
@@ -49,6 +49,8 @@ pub struct Brief {
     pub system: Arc<str>,
     /// What it may use.
     pub tools: Registry,
+    /// How far it may go by itself.
+    pub tier: Tier,
     /// What the person sees while they ask: told with the question, and not kept.
     pub context: Option<Arc<str>>,
 }
@@ -83,14 +85,15 @@ impl Agent {
         // Watchers know of the first step already.
         turn.begin();
         let began = Instant::now();
-        let desk = Arc::new(ToolDesk::new(
+        let desk = ToolDesk::new(
             self.clone(),
             scope.clone(),
             brief.persona.id.clone(),
             run.id.clone(),
-            brief.persona.fields.tier,
+            brief.tier,
             live.stopped.clone(),
-        ));
+        );
+        let desk = Arc::new(desk.in_context(brief.context.clone()));
         let mut drive = Drive {
             desk,
             deadline: began + self.shared.limits.time,
@@ -213,6 +216,14 @@ impl Drive {
         let mut branch = link.branch(&self.run.message_id).await?;
         let decided = notes::decided(&mut link, &self.run, &branch).await?;
         drop(link);
+        // What was read before still stands in the conversation.
+        for message in &branch {
+            for part in &message.parts {
+                if let PartBody::ToolResult(result) = &part.body {
+                    self.desk.hear(result.sources.iter().cloned());
+                }
+            }
+        }
         notes::add(&mut branch, self.brief.context.as_deref(), decided);
         if !parts.is_empty() {
             branch.push(self.run.reply(parts));

@@ -69,8 +69,8 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
-        let persona = Arc::new(persona);
-        Ok(Brief { persona, route, system: system.into(), tools, context: None })
+        let (tier, persona) = (persona.fields.tier, Arc::new(persona));
+        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is

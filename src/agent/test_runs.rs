@@ -18,7 +18,7 @@ use crate::{
         error::ApiError,
         id::{PersonaId, TestInputId},
         message::{Conversation, ConversationKind},
-        persona::Persona,
+        persona::{Persona, Tier},
         run::Run,
         test_input::TestInput,
     },
@@ -89,7 +89,7 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::speaking(&persona.fields).into();
         let (persona, tools) = (Arc::new(persona), Registry::default());
-        Ok(Brief { persona, route, system, tools, context: None })
+        Ok(Brief { persona, route, system, tools, tier: Tier::Read, context: None })
     }
 
     async fn start_test(

@@ -15,6 +15,7 @@ use crate::{
         error::ApiError,
         id::ChangeId,
         message::{ToolCall, ToolResult},
+        proposal::Source,
     },
     providers::ToolSpec,
     store::StoreError,
@@ -39,12 +40,19 @@ pub struct ToolOutput {
     pub text: String,
     /// The change that was applied or waits for a decision.
     pub change: Option<ChangeId>,
+    /// What of it nobody here wrote.
+    pub sources: Vec<Source>,
 }
 
 impl ToolOutput {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
     /// A thing as JSON.
     pub fn json(thing: &impl Serialize) -> Self {
-        Self { text: serde_json::json!(thing).to_string(), change: None }
+        Self::text(serde_json::json!(thing).to_string())
     }
 }
 
@@ -202,7 +210,7 @@ impl Registry {
         };
         let (output, is_error) = match outcome {
             Ok(output) => (output, false),
-            Err(ToolError::TellModel(text)) => (ToolOutput { text, change: None }, true),
+            Err(ToolError::TellModel(text)) => (ToolOutput::text(text), true),
             Err(ToolError::Fatal(error)) => return Err(error),
         };
         Ok(ToolResult {
@@ -211,6 +219,7 @@ impl Registry {
             output: bounded(output.text, most),
             is_error,
             change_id: output.change,
+            sources: output.sources,
         })
     }
 }

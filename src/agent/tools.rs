@@ -1,12 +1,16 @@
 //! The tools, one per file, and the lists of them.
 
+mod context;
 mod create_test_input;
 mod delete_test_input;
 mod get_persona;
 mod get_test_input;
 mod list_test_inputs;
 mod patch_system_prompt;
+mod propose_change;
+mod read;
 mod run_test_inputs;
+mod search;
 mod update_persona_name;
 mod update_system_prompt;
 mod update_test_input;
@@ -37,6 +41,10 @@ pub fn persona_tools() -> Registry {
 /// What the companion may use: it looks at everything, and applies nothing.
 pub fn companion_tools() -> Registry {
     Registry::default()
+        .with(search::Search)
+        .with(read::Read)
+        .with(context::Context)
+        .with(propose_change::ProposeChange)
 }
 
 /// What became of a change, as the model is told.

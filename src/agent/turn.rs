@@ -385,7 +385,7 @@ impl Turn {
 
 fn failed(call: &ToolCall, output: String) -> ToolResult {
     let (call, name) = (call.call.clone(), call.name.clone());
-    ToolResult { call, name, output, is_error: true, change_id: None }
+    ToolResult { call, name, output, is_error: true, change_id: None, sources: Vec::new() }
 }
 
 #[cfg(test)]

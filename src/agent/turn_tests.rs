@@ -46,7 +46,7 @@ fn told_call(part: &str, call: ToolCall) -> Step {
 
 fn result(id: &str, name: &str, output: &str, is_error: bool) -> ToolResult {
     let (call, name, output) = (id.into(), name.into(), output.into());
-    ToolResult { call, name, output, is_error, change_id: None }
+    ToolResult { call, name, output, is_error, change_id: None, sources: Vec::new() }
 }
 
 fn told_result(part: &str, result: ToolResult) -> Step {

@@ -90,6 +90,7 @@ fn cancelled(open: Turn) -> Option<Turn> {
                 .into(),
         is_error: true,
         change_id: None,
+        sources: Vec::new(),
     };
     let part = Part { body: PartBody::ToolResult(result), carried: None, ..open.part };
     Some(Turn { role: Role::User, part })
@@ -148,6 +149,7 @@ mod tests {
                 output: "o".into(),
                 is_error: false,
                 change_id: None,
+                sources: Vec::new(),
             }),
         )
     }

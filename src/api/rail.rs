@@ -161,7 +161,7 @@ async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
                                 </ul>
                             </details>
                         })}
-                        <form method="post" action=StartAfresh::url() data-quiet data-told="A new conversation. The old one is kept.">
+                        <form method="post" action=StartAfresh::url() data-quiet data-talk data-told="A new conversation. The old one is kept.">
                             <input type="hidden" name="at" value=at/>
                             <button class="icon" aria-label="New conversation" title="New conversation"><Glyph icon=Icon::Plus/></button>
                         </form>

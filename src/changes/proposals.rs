@@ -15,7 +15,7 @@ use crate::{
         proposal::{Proposal, ProposedField, Proposer},
         version::Revision,
     },
-    store::{Link, ProposalRow, StoreError},
+    store::{Head, Link, ProposalRow, StoreError},
 };
 
 impl Gate {
@@ -35,10 +35,15 @@ impl Gate {
         Ok(Page { items, next: page.next })
     }
 
+    /// What a thing says now, in the bin or not.
+    pub async fn head(&self, entity: &Entity) -> Result<Head<Fields>, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        Ok(entity::head(&mut link, entity).await?)
+    }
+
     /// What a thing is called.
     pub async fn title(&self, entity: &Entity) -> Result<String, ApiError> {
-        let mut link = self.store.read(&self.space).await?;
-        Ok(summary::title(&entity::head(&mut link, entity).await?.fields))
+        Ok(summary::title(&self.head(entity).await?.fields))
     }
 
     /// What differs between two versions of a thing that is not in the bin, word by word.

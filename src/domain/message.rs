@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     field::TextField,
     id::{CallId, ChangeId, ConversationId, MessageId, PartId, PersonaId, RunId},
+    proposal::Source,
     run::{Spent, StopReason},
     timestamp::Timestamp,
 };
@@ -167,6 +168,9 @@ pub struct ToolResult {
     /// The change that waits for a decision or was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_id: Option<ChangeId>,
+    /// What of it nobody here wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 /// What a service wants back with a part: opaque, and of no use to another service or model.

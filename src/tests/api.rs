@@ -270,6 +270,9 @@ async fn the_document_describes_every_route() {
         [
             "/api/audit",
             "/api/changes/{id}/undo",
+            "/api/conversations/ambient",
+            "/api/conversations/{id}/messages",
+            "/api/conversations/{id}/stream",
             "/api/live",
             "/api/models",
             "/api/models/default",

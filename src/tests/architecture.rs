@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),
-    ("agent", &["domain", "store", "providers", "changes"]),
+    ("agent", &["domain", "store", "providers", "changes", "search"]),
     ("config", &[]),
     ("state", &["domain", "store", "changes", "search", "agent", "fetch", "markdown", "app"]),
     ("api", &["domain", "store", "changes", "search", "agent", "state", "markdown", "app"]),

@@ -1,7 +1,10 @@
 //! Nothing of one Space can be read or written from another, through any route that takes an id.
 
 use axum::http::Method;
-use greenroom::domain::change::{Change, Entity, EntityKind, Op};
+use greenroom::domain::{
+    change::{Change, Entity, EntityKind, Op},
+    run::Run,
+};
 use serde_json::{Value, json};
 
 use crate::support::{House, on_both, request};
@@ -9,10 +12,12 @@ use crate::support::{House, on_both, request};
 on_both!(no_route_reaches_into_another_space);
 
 /// A good value for every parameter that a path can have, pointing at the neighbour's things.
-fn filled(path: &str, label: &str, change: &str, run: &str) -> String {
+fn filled(path: &str, label: &str, change: &str, run: &Run) -> String {
     let owner_of_id = match path {
         path if path.starts_with("/api/changes") => change,
-        path if path.starts_with("/api/runs") => run,
+        path if path.starts_with("/api/pending-changes") => change,
+        path if path.starts_with("/api/conversations") => run.conversation_id.as_str(),
+        path if path.starts_with("/api/runs") => run.id.as_str(),
         path if path.starts_with("/api/storage/pages") => "secret-page",
         path if path.starts_with("/api/storage/refs") => "secret-ref",
         path if path.starts_with("/api/storage/tasks") => "secret-task",
@@ -41,6 +46,7 @@ fn filled_with_others(path: &str) -> Vec<String> {
 fn body(path: &str) -> Value {
     match path.rsplit('/').next() {
         Some("{label}") => json!({"revision": 1}),
+        Some("messages") => json!({"content": "Hi"}),
         Some("test-inputs" | "{testInputId}") => json!({"content": "taken over"}),
         Some("{id}") if path.starts_with("/api/storage/personas") => json!({"name": "taken over"}),
         Some("{id}") => json!({"title": "taken over"}),
@@ -58,7 +64,8 @@ async fn no_route_reaches_into_another_space(house: House) {
     neighbour.submit(label).await.unwrap();
     let (agent, scope) = (&neighbour.state.agent, &neighbour.state.scope);
     let asked = agent.send(scope, &id, "Tell me a secret", None).await;
-    let run = asked.unwrap().id;
+    let asked = asked.unwrap();
+    let run = asked.id.clone();
     neighbour.state.agent.ended(&neighbour.state.scope, &run).await.unwrap();
     for kind in [EntityKind::Page, EntityKind::Ref, EntityKind::Task] {
         let id = format!("secret-{}", kind.word());
@@ -78,9 +85,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
-            let persona = filled(path, "production", change.as_str(), run.as_str());
+            let persona = filled(path, "production", change.as_str(), &asked);
             for address in std::iter::once(persona).chain(filled_with_others(path)) {
-                let address = format!("{address}?from=1&to=1");
+                let message = &asked.message_id;
+                let address = format!("{address}?from=1&to=1&messageId={message}");
                 let bytes = body(path).to_string().into_bytes();
                 let answer = house.send(request(method.clone(), &address, Some(bytes))).await;
                 assert_eq!(answer.status, 404, "{method} {address}: {}", answer.text);
@@ -91,13 +99,22 @@ async fn no_route_reaches_into_another_space(house: House) {
     }
     assert!(tried >= 50, "only {tried} routes take an id");
 
-    let pages = ["/personas/secret".to_owned(), format!("/conflicts/{change}")];
-    for page in pages {
-        let answer = house.get(&page).await;
+    let conflict = format!("/conflicts/{change}");
+    for page in [
+        "/personas/secret",
+        "/pages/secret-page",
+        "/pages/secret-page?preview=1",
+        "/pages/secret-page?versions=1",
+        "/refs/secret-ref",
+        "/tasks/secret-task",
+        &conflict,
+    ] {
+        let answer = house.get(page).await;
         assert_eq!(answer.status, 404, "{page}");
         assert!(!answer.text.contains("a secret"), "{page}");
     }
-    let functions: [(&str, &[(&str, &str)]); 21] = [
+    let page = [("kind", "page"), ("id", "secret-page"), ("revision", "1")];
+    let functions: [(&str, &[(&str, &str)]); 39] = [
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
@@ -119,16 +136,52 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("earlier_answers", &[("id", "secret-test")]),
         ("newest_answer", &[("id", "secret-test")]),
         ("stop_run", &[("id", run.as_str())]),
+        ("retry_run", &[("id", run.as_str())]),
+        ("go_on_run", &[("id", run.as_str())]),
+        ("say", &[("at", "/personas/secret"), ("words", "Hi")]),
+        ("start_afresh", &[("at", "/personas/secret")]),
+        ("approve_draft", &[("id", change.as_str()), ("take", "all")]),
+        ("reject_draft", &[("id", change.as_str())]),
+        ("reopen_draft", &[("id", change.as_str())]),
+        ("decide_drafts", &[("ids[0]", change.as_str()), ("decision", "approve")]),
+        ("open_page", &[("id", "secret-page")]),
+        ("read_page", &[("id", "secret-page")]),
+        ("open_ref", &[("id", "secret-ref")]),
+        ("fetch_ref", &[("id", "secret-ref")]),
+        ("open_task", &[("id", "secret-task")]),
+        ("save_entry", &[page[0], page[1], page[2], ("fields[title]", "taken over")]),
+        ("delete_entry", &page[..2]),
+        ("list_entry_versions", &page[..2]),
+        ("compare_entry_versions", &[page[0], page[1], ("from", "1"), ("to", "1")]),
+        ("restore_entry_version", &page),
     ];
     for (function, fields) in functions {
         let answer = house.function(function, fields).await;
         assert_eq!(answer.status, 404, "{function}: {}", answer.text);
+    }
+    for address in [
+        "/rail?at=/personas/secret".to_owned(),
+        format!("/rail?at=/&conversation={}", asked.conversation_id),
+        format!("/rail/turns?conversation={}&until={}", asked.conversation_id, asked.message_id),
+        format!("/rail/runs/{run}"),
+        format!("/rail/drafts/{change}"),
+    ] {
+        let answer = house.get(&address).await;
+        assert_eq!(answer.status, 404, "{address}: {}", answer.text);
     }
     // Lists give nothing away, however they are asked.
     assert_eq!(
         house.function("list_test_inputs", &[("persona", "secret")]).await.good(),
         json!([])
     );
+    for (function, fields) in [
+        ("list_entries", ("kind", "page")),
+        ("find_things", ("text", "secret")),
+        ("find_targets", ("text", "secret")),
+    ] {
+        let answer = house.function(function, &[fields]).await;
+        assert!(answer.status.is_success() && !answer.text.contains("a secret"), "{answer:?}");
+    }
     for (path, method) in [
         ("/api/persona-agent/chat", Method::POST),
         ("/api/persona-agent/clear", Method::POST),
@@ -153,12 +206,18 @@ async fn no_route_reaches_into_another_space(house: House) {
         "create_persona",
         "preview_markdown",
         "list_test_inputs",
+        "list_entries",
+        "create_entry",
+        "find_things",
+        "find_targets",
         "list_models",
         "save_service",
         "reset_service",
         "add_model",
         "remove_model",
         "set_default_model",
+        "list_drafts",
+        "list_audit",
         "list_bin",
         "empty_bin",
         "set_theme",

@@ -20,6 +20,7 @@ use greenroom::{
     },
     fetch::Fetcher,
     providers::{Demo, Pace, Providers, Script, TimeLimits},
+    search::Search,
     server::{Hosts, router},
     state::AppState,
     store::{Link, Store},
@@ -110,7 +111,8 @@ impl House {
         let site = site_options("Leptos.toml".as_ref()).unwrap();
         let demo = Demo::new(Pace::AtOnce);
         let providers = Providers::new(limits, demo, Arc::new(environment)).unwrap();
-        let agent = Agent::new(store.clone(), providers, Limits::default(), "test".into());
+        let search = Search::new(store.clone());
+        let agent = Agent::new(store.clone(), providers, search, Limits::default(), "test".into());
         let state = AppState::new(store, site, files, agent);
         Self { router: routed(&state), state, folder: folder.map(Arc::new) }
     }
@@ -129,7 +131,8 @@ impl House {
         let providers =
             Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
         let mut state = self.state.clone();
-        state.agent = Agent::new(state.store.clone(), providers, Limits::default(), "test".into());
+        let (store, search) = (state.store.clone(), state.search.clone());
+        state.agent = Agent::new(store, providers, search, Limits::default(), "test".into());
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 

@@ -39,7 +39,7 @@ impl Tool for GetPersona {
 
     async fn run(&self, _: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
-        desk.show(persona.revision);
+        desk.show(&persona.id, persona.revision);
         let fields = persona.fields;
         Ok(ToolOutput::json(&Seen {
             name: fields.name,

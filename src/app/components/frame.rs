@@ -9,6 +9,7 @@ use super::{
     live::use_live,
     notice::use_notices,
     palette::Palette,
+    problem::RefusedForm,
     rail::{Composer, Rail, Talk},
     theme_switch::ThemeSwitch,
 };
@@ -149,7 +150,7 @@ pub fn Frame(
                 </div>
             </header>
             <div class="side" id="side"></div>
-            <main id="page" tabindex="-1">{children()}</main>
+            <main id="page" tabindex="-1"><RefusedForm/>{children()}</main>
             <Rail talk/>
             <div class="bar" id="bar"><Composer talk/></div>
         </div>

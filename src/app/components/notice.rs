@@ -23,8 +23,10 @@ pub struct Notice {
 #[derive(Clone, Copy)]
 pub struct Noticeboard {
     shown: RwSignal<Option<Notice>>,
-    /// Counts what was taken back: lists that care load again.
+    /// Counts what was done or taken back: lists that care load again.
     pub undone: RwSignal<u32>,
+    /// Counts what changes the conversation in the rail as a whole.
+    pub talked: RwSignal<u32>,
 }
 
 impl Noticeboard {
@@ -41,7 +43,11 @@ impl Noticeboard {
 
 /// Makes the board available to every page.
 pub fn provide_notices() {
-    provide_context(Noticeboard { shown: RwSignal::new(None), undone: RwSignal::new(0) });
+    provide_context(Noticeboard {
+        shown: RwSignal::new(None),
+        undone: RwSignal::new(0),
+        talked: RwSignal::new(0),
+    });
 }
 
 /// The board.

@@ -97,6 +97,14 @@ impl Talk {
                 _ => false,
             });
         });
+        let talked = use_notices().talked;
+        Effect::new(move |before: Option<u32>| {
+            let now = talked.get();
+            if before.is_some_and(|before| before != now) {
+                talk.load("");
+            }
+            now
+        });
         // Another page has another listener.
         Effect::new(move |before: Option<String>| {
             let at = talk.at.get();
@@ -345,6 +353,8 @@ pub fn Composer(
                     talk.shown.set(Default::default());
                     let hidden = talk.panel.read_untracked().shown == Shown::Hidden;
                     talk.on(Event::Sent);
+                    // The question waits until its answer is followed.
+                    talk.on(Event::Waits(true));
                     if !hidden {
                         talk.load("");
                     }

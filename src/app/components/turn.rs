@@ -201,7 +201,7 @@ pub fn TurnFoot(
     let button = |action: &'static str, label: &'static str, icon: Icon| {
         let id = run.as_ref().map(|run| run.id.to_string()).unwrap_or_default();
         view! {
-            <form method="post" action=action data-quiet>
+            <form method="post" action=action data-quiet data-talk>
                 <input type="hidden" name="id" value=id/>
                 <button class="button quiet small"><Glyph icon/> {label}</button>
             </form>

@@ -9,7 +9,7 @@ use crate::{
             draft_card::Words,
             icon::{Glyph, Icon},
             page_title::PageTitle,
-            problem::{PageProblem, RefusedForm},
+            problem::PageProblem,
             when::When,
         },
         server_fns::{
@@ -27,7 +27,6 @@ pub fn AuditPage() -> impl IntoView {
     view! {
         <PageTitle text="Audit"/>
         <header class="page-head"><h1>"Audit"</h1></header>
-        <RefusedForm/>
         <Suspense>
             {Suspend::new(async move {
                 match list_audit(after).await {

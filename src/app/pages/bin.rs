@@ -8,7 +8,7 @@ use crate::{
         components::{
             icon::{Glyph, Icon},
             page_title::PageTitle,
-            problem::{PageProblem, RefusedForm},
+            problem::PageProblem,
             when::When,
         },
         server_fns::bin::{EmptyBin, PurgeFromBin, RestoreFromBin, list_bin},
@@ -23,7 +23,6 @@ pub fn BinPage() -> impl IntoView {
     view! {
         <PageTitle text="Bin"/>
         <header class="page-head"><h1>"Bin"</h1></header>
-        <RefusedForm/>
         <Suspense>
             {Suspend::new(async move {
                 match list_bin(after).await {

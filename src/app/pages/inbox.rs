@@ -5,11 +5,7 @@ use leptos_router::hooks::use_query_map;
 
 use crate::{
     app::{
-        components::{
-            draft_card::DraftCard,
-            page_title::PageTitle,
-            problem::{PageProblem, RefusedForm},
-        },
+        components::{draft_card::DraftCard, page_title::PageTitle, problem::PageProblem},
         server_fns::proposals::{DecideDrafts, list_drafts},
     },
     domain::{
@@ -37,7 +33,6 @@ pub fn InboxPage() -> impl IntoView {
                 })}
             </nav>
         </header>
-        <RefusedForm/>
         <Suspense>
             {Suspend::new(async move {
                 match list_drafts(state, after).await {

@@ -39,6 +39,10 @@ fn shown(
     let current = |here: bool| (html.is_some() == here).then_some("page");
     let (writes, reads) = (current(false), current(true));
     let title = page.fields.title;
+    let head = match &html {
+        None => view! { <label for="body"><h2>"Text"</h2></label> }.into_any(),
+        Some(_) => view! { <h2>"Text"</h2> }.into_any(),
+    };
     let text = match html {
         None => view! { <Body text=page.fields.body/> }.into_any(),
         Some(Ok(html)) if html.is_empty() => {
@@ -49,10 +53,10 @@ fn shown(
     };
     view! {
         <EntryForm entity revision=page.revision updated_at=page.updated_at name=title.clone() title>
-            <section class="card prompt" aria-labelledby="text-title">
+            <section class="card prompt">
                 <header class="row apart">
-                    <h2 id="text-title">"Text"</h2>
-                    <nav class="segments" aria-label="Text">
+                    {head}
+                    <nav class="segments" aria-label="Writing or reading">
                         <a href=home aria-current=writes>"Write"</a>
                         <a href=preview aria-current=reads>"Preview"</a>
                     </nav>
@@ -76,7 +80,6 @@ fn Body(text: String) -> impl IntoView {
             name="fields[body]"
             rows=rows
             spellcheck="true"
-            aria-labelledby="text-title"
             aria-describedby="text-hint"
             placeholder="What should be remembered?"
             inner_html=written(&text)

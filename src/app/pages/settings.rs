@@ -4,11 +4,7 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use crate::{
     app::{
-        components::{
-            page_title::PageTitle,
-            problem::{PageProblem, RefusedForm},
-            theme_switch::ThemeSwitch,
-        },
+        components::{page_title::PageTitle, problem::PageProblem, theme_switch::ThemeSwitch},
         server_fns::models::{
             AddModel, ModelSettings, NamedModel, RemoveModel, ResetService, SaveService,
             SetDefaultModel, list_models,
@@ -24,7 +20,6 @@ pub fn SettingsPage() -> impl IntoView {
     view! {
         <PageTitle text="Settings"/>
         <header class="page-head"><h1>"Settings"</h1></header>
-        <RefusedForm/>
         <div class="stack settings">
         <section class="card stack">
             <h2>"Colours"</h2>

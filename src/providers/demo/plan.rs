@@ -137,8 +137,14 @@ mod tests {
         let name = "get_persona".to_owned();
         let call = ToolCall { call: "demo_1".into(), name: name.clone(), input: json!({}) };
         let output = r#"{"name":"A","systemPrompt":""}"#.to_owned();
-        let result =
-            ToolResult { call: "demo_1".into(), name, output, is_error: false, change_id: None };
+        let result = ToolResult {
+            call: "demo_1".into(),
+            name,
+            output,
+            is_error: false,
+            change_id: None,
+            sources: Vec::new(),
+        };
         let turns = [
             user("Add 'B' to the prompt"),
             turn(Role::Assistant, PartBody::ToolCall(call)),

@@ -175,7 +175,14 @@ impl Stage {
             None => self.output(&call.name, &call.input).to_string(),
         };
         let (name, is_error) = (call.name.clone(), broken.is_some());
-        ToolResult { call: call.call.clone(), name, output, is_error, change_id: None }
+        ToolResult {
+            call: call.call.clone(),
+            name,
+            output,
+            is_error,
+            change_id: None,
+            sources: Vec::new(),
+        }
     }
 
     fn output(&mut self, name: &str, input: &Value) -> Value {

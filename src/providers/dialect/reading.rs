@@ -100,7 +100,8 @@ impl Reader {
         let known = known.ok_or("a result answers no call")?;
         known.is_answered = true;
         let (call, name) = (known.call.clone(), known.name.clone());
-        let result = ToolResult { call, name, output, is_error, change_id: None };
+        let result =
+            ToolResult { call, name, output, is_error, change_id: None, sources: Vec::new() };
         self.push(Role::User, PartBody::ToolResult(result), None);
         Ok(())
     }

@@ -34,7 +34,7 @@ pub fn call(id: &str, input: Value, carried: Option<Carried>) -> Turn {
 
 pub fn result(id: &str, output: &str, is_error: bool) -> Turn {
     let (call, name, output) = (CallId::new(id), "look".into(), output.into());
-    let result = ToolResult { call, name, output, is_error, change_id: None };
+    let result = ToolResult { call, name, output, is_error, change_id: None, sources: Vec::new() };
     turn(Role::User, PartBody::ToolResult(result), None)
 }
 

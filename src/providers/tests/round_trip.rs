@@ -133,7 +133,14 @@ fn turns(steps: Vec<Step>) -> Vec<Turn> {
                     let call = CallId::new(format!("ours-{count}"));
                     let asked = ToolCall { call: call.clone(), name: name.clone(), input };
                     turns.push(turn(Role::Assistant, PartBody::ToolCall(asked), carried));
-                    let result = ToolResult { call, name, output, is_error, change_id: None };
+                    let result = ToolResult {
+                        call,
+                        name,
+                        output,
+                        is_error,
+                        change_id: None,
+                        sources: Vec::new(),
+                    };
                     results.push(turn(Role::User, PartBody::ToolResult(result), None));
                 }
                 if flip {

@@ -293,6 +293,9 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     }
                     super::close_popovers();
                     *board.undone.write() += 1;
+                    if form.has_attribute("data-talk") {
+                        *board.talked.write() += 1;
+                    }
                     match to {
                         Some(to) => navigate(&to, Default::default()),
                         None => refresh_served(),
