@@ -94,7 +94,7 @@ test("searching finds pages by their words and leads to them", async ({ page, re
   await open(page, "/search", javaScriptEnabled);
   await page.getByLabel("Search everything").fill(word.slice(0, -1));
   await page.getByRole("button", { name: "Search" }).click();
-  await expect(page.getByRole("status").filter({ hasText: "2 things were found by words" })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "2 things were found. Only words were looked for" })).toBeVisible();
   await expect(page.locator("mark").first()).toHaveText(word);
   await fitsTheScreen(page);
   await page.getByRole("navigation", { name: "What to look for" }).getByRole("link", { name: "Pages" }).click();

@@ -21,6 +21,7 @@ use super::{
     search::Texts,
     timestamp::Timestamp,
     version::{Edited, Revision},
+    wiki,
 };
 
 /// The title: a line of up to 200 characters.
@@ -149,5 +150,5 @@ pub fn from_form(form: BTreeMap<String, String>) -> Fields {
 /// The first words of a text, on one line.
 fn first_words(text: &str) -> String {
     let read: String = text.chars().take(READ_CHARS).collect();
-    excerpt(&read).chars().take(EXCERPT_CHARS).collect()
+    excerpt(&wiki::plain(&read)).chars().take(EXCERPT_CHARS).collect()
 }

@@ -41,6 +41,19 @@ pub fn links(text: &str) -> Vec<WikiLink<'_>> {
     out
 }
 
+/// A text as it reads with its links: what they show, without brackets.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for link in links(text) {
+        out.push_str(&text[at..link.range.start]);
+        out.push_str(link.shown);
+        at = link.range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
 fn links_of_line<'text>(line: &'text str, start: usize, out: &mut Vec<WikiLink<'text>>) {
     let mut at = 0;
     while at < line.len() {
@@ -92,6 +105,11 @@ mod tests {
         );
         let text = "ä [[B]] c";
         assert_eq!(&text[links(text)[0].range.clone()], "[[B]]");
+    }
+
+    #[test]
+    fn a_text_reads_without_the_brackets() {
+        assert_eq!(plain("See [[A]] and [[B|the other]]. `[[c]]`"), "See A and the other. `[[c]]`");
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn Frame(
                 platform::focus("search");
                 true
             }
-            Shortcut::Close => platform::close_popovers(),
+            Shortcut::Close => platform::close_popovers() || platform::close_served(),
             Shortcut::Draft(key) => platform::act_on_draft(key),
             Shortcut::Save => platform::save_served(),
             Shortcut::Talk => false,

@@ -63,6 +63,7 @@ fn shown(kept: KeptText) -> impl IntoView {
     };
     let id = kept.entity.id;
     let revision = kept.texts.first().map(|text| text.revision);
+    let heading = if kept.why.is_some() { "Not saved yet" } else { "Two texts" };
     let told = match (&kept.why, revision) {
         (_, None) => "Nothing of it differs from what is saved now.".into(),
         (Some(why), Some(_)) => why.to_string(),
@@ -70,7 +71,7 @@ fn shown(kept: KeptText) -> impl IntoView {
     };
     view! {
         <header class="page-head">
-            <h1>"Two texts"</h1>
+            <h1>{heading}</h1>
             <a class="button quiet" href=kept.path>{back}</a>
         </header>
         <p>{told}</p>

@@ -35,7 +35,7 @@ pub fn KnowledgePage() -> impl IntoView {
     let noun = kind.plural().to_lowercase();
     view! {
         <PageTitle text=kind.plural()/>
-        <header class="page-head">
+        <header class="page-head narrow">
             <h1>"Knowledge"</h1>
             <nav class="segments" aria-label="What is shown">
                 {KINDS.map(|other| view! {

@@ -84,11 +84,11 @@ fn shown(found: Found, text: &str) -> AnyView {
         1 => "1 thing was found".into(),
         many => format!("{many} things were found"),
     };
-    let how = match found.mode {
-        SearchMode::FullText => "by words",
-        SearchMode::Hybrid => "by words and by meaning",
+    let how = match (found.mode, found.note) {
+        (SearchMode::Hybrid, _) => " by words and by meaning.".to_owned(),
+        (SearchMode::FullText, None) => " by words.".into(),
+        (SearchMode::FullText, Some(note)) => format!(". {note}"),
     };
-    let note = found.note;
     let empty = found.items.is_empty().then(|| {
         view! {
             <section class="empty">
@@ -98,7 +98,7 @@ fn shown(found: Found, text: &str) -> AnyView {
         }
     });
     view! {
-        <p class="faint small" role="status">{count} " " {how} "." {note.map(|note| format!(" {note}"))}</p>
+        <p class="faint small" role="status">{count} {how}</p>
         {empty}
         <ol class="rows hits">{found.items.into_iter().map(|hit| view! { <HitRow hit/> }).collect_view()}</ol>
     }

@@ -105,6 +105,13 @@ pub fn save_served() -> bool {
     kept_form().is_some_and(|form| form.request_submit().is_ok())
 }
 
+/// Closes the drawer on the page. Says whether there was one.
+pub fn close_served() -> bool {
+    let close = document().query_selector("#served .drawer header a").ok().flatten();
+    let close = close.and_then(|close| close.dyn_into::<HtmlElement>().ok());
+    close.inspect(HtmlElement::click).is_some()
+}
+
 /// Asks before a link leads away from it.
 pub fn ask_before_leaving(event: MouseEvent) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());

@@ -26,6 +26,11 @@ pub fn is_writing_served() -> bool {
 /// Nobody leaves on the server.
 pub fn ask_before_leaving(_: MouseEvent) {}
 
+/// There is nothing open.
+pub fn close_served() -> bool {
+    false
+}
+
 /// Nobody saves by a key on the server.
 pub fn save_served() -> bool {
     false
