@@ -1,5 +1,5 @@
 // The editor with JavaScript: nothing typed is ever lost, and nothing reloads.
-import { expect, open, persona, read, test } from "./house";
+import { deaf, expect, open, persona, read, test } from "./house";
 
 const state = ".editor-head .save-state";
 
@@ -31,6 +31,7 @@ test("what is typed is saved by itself, and nothing reloads", async ({ page, req
 test("two tabs that edit apart both keep their words", async ({ page, context, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief.\nBe kind.\nAsk when unsure.\n" });
   const other = await context.newPage();
+  await deaf(page);
   await open(page, `/personas/${id}`);
   await open(other, `/personas/${id}`);
   await other.locator("#system-prompt").fill("Be brief.\nBe kind.\nAsk twice when unsure.\n");
@@ -44,6 +45,7 @@ test("two tabs that edit apart both keep their words", async ({ page, context, r
 
 test("two tabs that edit one passage are shown both texts", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await deaf(page);
   await open(page, `/personas/${id}`);
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long." } });
   await page.locator("#system-prompt").fill("Be funny.");
@@ -55,6 +57,21 @@ test("two tabs that edit one passage are shown both texts", async ({ page, reque
   await expect(page.locator(state)).toHaveText("Saved");
   await expect(page.locator("#system-prompt")).toHaveValue("Be funny and long.");
   expect((await read(request, id)).systemPrompt).toBe("Be funny and long.");
+});
+
+test("a change from elsewhere appears at once, and meets what is being typed", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief.\nBe kind.\n" });
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be brief.\nBe kind.\nAsk.\n" } });
+  await expect(page.locator("#system-prompt")).toHaveValue("Be brief.\nBe kind.\nAsk.\n");
+  // The clock stands still, so that what is typed is not saved yet.
+  await page.locator("#system-prompt").fill("Be very brief.\nBe kind.\nAsk.\n");
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be brief.\nBe kind.\nAsk twice.\n" } });
+  await expect(page.locator("#system-prompt")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be terse.\nBe kind.\nAsk twice.\n" } });
+  await expect(page.getByLabel("Yours")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
+  await expect(page.getByLabel("Theirs")).toHaveValue("Be terse.\nBe kind.\nAsk twice.\n");
 });
 
 test("a server that is away loses nothing", async ({ page, context, request }) => {
@@ -141,6 +158,7 @@ test("a field can be emptied, and a name cannot", async ({ page, request }) => {
 
 test("typing on while a conflict waits is part of one's own text", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await deaf(page);
   await open(page, `/personas/${id}`);
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long." } });
   await page.locator("#system-prompt").fill("Be funny.");
@@ -221,6 +239,7 @@ test("what is typed before the program has loaded is kept", async ({ page, reque
 
 test("settling a conflict keeps what was changed elsewhere in other fields", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await deaf(page);
   await open(page, `/personas/${id}`);
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be long.", notes: "theirs" } });
   await page.locator("#system-prompt").fill("Be funny.");

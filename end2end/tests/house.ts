@@ -56,6 +56,11 @@ export async function alive(page: Page) {
   await expect(page.locator("html[data-alive]")).toBeAttached();
 }
 
+/** A page that hears no news, as when its connection is slow. */
+export async function deaf(page: Page) {
+  await page.route("**/api/live", (route) => route.abort());
+}
+
 /** The page must not be wider than the screen. */
 export async function fitsTheScreen(page: Page) {
   const [content, screen] = await page.evaluate(() => [

@@ -38,7 +38,12 @@ impl Theme {
             .filter_map(|pair| pair.trim().split_once('='))
             .find(|(name, _)| *name == COOKIE)
             .map_or("", |(_, value)| value);
-        Self::ALL.into_iter().find(|theme| theme.word() == chosen).unwrap_or_default()
+        Self::from_word(chosen).unwrap_or_default()
+    }
+
+    /// The theme with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|theme| theme.word() == word)
     }
 }
 

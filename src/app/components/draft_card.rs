@@ -64,7 +64,9 @@ pub fn DraftCard(
                 view! { <Decided draft=draft.clone() place/> }.into_any()
             }}
             <footer class="faint small">
-                {draft.proposed_by.name.clone()} " · " <When at=draft.created_at/>
+                {draft.proposed_by.name.clone()}
+                {conversation(&draft).map(|path| view! { " in " <a href=path rel="external">"this conversation"</a> })}
+                " · " <When at=draft.created_at/>
                 {expires.map(|at| view! { " · expires " {at.readable()} })}
             </footer>
         </article>
@@ -248,4 +250,12 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
             })}
         </div>
     }
+}
+
+/// The conversation in which it was proposed, to read.
+fn conversation(draft: &Proposal) -> Option<String> {
+    let proposer = &draft.proposed_by;
+    let id = proposer.conversation_id.as_ref()?;
+    let at = draft.path().filter(|_| draft.persona_id.as_ref() == proposer.persona_id.as_ref());
+    Some(format!("/rail?whole=1&at={}&conversation={id}", at.as_deref().unwrap_or("/")))
 }

@@ -152,7 +152,7 @@ pub fn Frame(
             <div class="side" id="side"></div>
             <main id="page" tabindex="-1"><RefusedForm/>{children()}</main>
             <Rail talk/>
-            <div class="bar" id="bar"><Composer talk/></div>
+            <section class="bar" id="bar" aria-label="Talk to the page"><Composer talk/></section>
         </div>
         <Palette dialog=palette opened/>
         <dialog class="help" node_ref=help aria-labelledby="help-title">

@@ -13,6 +13,8 @@ pub enum Icon {
     Bin,
     /// A tray.
     Inbox,
+    /// A speech bubble.
+    Talk,
     /// A cog.
     Settings,
     /// A plus.
@@ -52,6 +54,7 @@ impl Icon {
             }
             Self::Bin => "M4 7h16M9.5 7V4.5h5V7M6.5 7l.8 12.5h9.4L17.5 7M10 11v5M14 11v5",
             Self::Inbox => "M4 13.5 6.5 5h11l2.5 8.5v6H4zM4 13.5h5l1 2.5h4l1-2.5h5",
+            Self::Talk => "M4 5h16v11h-9l-4.5 4v-4H4zM8 9h8M8 12.5h5",
             Self::Settings => {
                 "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M5.3 5.3l2.1 2.1M16.6 16.6l2.1 2.1M18.7 5.3l-2.1 2.1M7.4 16.6l-2.1 2.1"
             }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::page_title::PageTitle;
+use super::{page_title::PageTitle, written::written};
 use crate::{app::platform, domain::error::ApiError};
 
 /// A failure in the place of a page, with what one can do about it.
@@ -47,5 +47,8 @@ pub fn Problem(
 /// Why the plain form that led to this page was refused.
 #[component]
 pub fn RefusedForm() -> impl IntoView {
-    platform::refused_form().map(|refused| view! { <p class="problem" role="alert">{refused}</p> })
+    // Only the server knows: what it wrote there stays when the browser takes the page over.
+    let refused = platform::refused_form().map(|refused| written(&refused));
+    let shown = refused.map(|refused| format!(r#"<p class="problem" role="alert">{refused}</p>"#));
+    view! { <div inner_html=shown.unwrap_or_default()></div> }
 }

@@ -318,6 +318,16 @@ pub fn Rail(
             ></div>
             <p class="sr" role="status">{talk.announced}</p>
         </aside>
+        <Show when=move || talk.panel.read().shown == Shown::Hidden>
+            <button
+                type="button"
+                class="rail-tab needs-script"
+                aria-label="Open the conversation"
+                on:click=move |_| talk.on(Event::Asked)
+            >
+                <Glyph icon=Icon::Talk/>
+            </button>
+        </Show>
     }
 }
 

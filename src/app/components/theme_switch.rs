@@ -9,17 +9,15 @@ use crate::{
 
 /// Makes the choice known to every switch on the page.
 pub fn provide_theme() {
-    provide_context(RwSignal::new(platform::theme()));
+    let chosen = RwSignal::new(platform::theme());
+    Effect::new(move |_| platform::apply_theme(chosen.get()));
+    provide_context(chosen);
 }
 
 /// Three buttons; the chosen one is pressed.
 #[component]
 pub fn ThemeSwitch() -> impl IntoView {
     let chosen = expect_context::<RwSignal<Theme>>();
-    let choose = move |theme: Theme| {
-        chosen.set(theme);
-        platform::apply_theme(theme);
-    };
     view! {
         <form method="post" action=SetTheme::url() data-quiet>
             <div class="segments" role="group" aria-label="Colours">
@@ -34,7 +32,6 @@ pub fn ThemeSwitch() -> impl IntoView {
                         name="theme"
                         value=theme.word()
                         aria-pressed=move || (chosen.get() == theme).to_string()
-                        on:click=move |_| choose(theme)
                     >
                         {label}
                     </button>

@@ -31,7 +31,7 @@ pub fn title_text(text: impl Fn() -> String + Send + Sync + 'static) -> TextProp
 pub fn theme() -> Theme {
     let word = document().document_element().and_then(|root| root.get_attribute("data-theme"));
     let word = word.unwrap_or_default();
-    Theme::ALL.into_iter().find(|theme| theme.word() == word).unwrap_or_default()
+    Theme::from_word(&word).unwrap_or_default()
 }
 
 /// The server sets the cookie.

@@ -19,6 +19,7 @@ use crate::{
     domain::{
         change::{ChangeState, Outcome},
         error::ApiError,
+        theme::Theme,
         version::Revision,
     },
 };
@@ -268,11 +269,16 @@ fn settle(form: &HtmlFormElement, sent: &str, now: Revision) {
 /// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
 pub fn send_quiet_forms(board: Noticeboard) {
     let navigate = use_navigate();
+    let theme = expect_context::<RwSignal<Theme>>();
     let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
         let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
         let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
         event.prevent_default();
         let pressed = event.submitter().map(Element::from);
+        let colours = pressed
+            .as_ref()
+            .filter(|button| button.get_attribute("name").as_deref() == Some("theme"));
+        let colours = colours.and_then(|button| Theme::from_word(&button.get_attribute("value")?));
         let navigate = navigate.clone();
         form.set_attribute("aria-busy", "true").unwrap_or_default();
         spawn_local(async move {
@@ -300,6 +306,9 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     }
                     super::close_popovers();
                     *board.undone.write() += 1;
+                    if let Some(colours) = colours {
+                        theme.set(colours);
+                    }
                     if form.has_attribute("data-talk") {
                         *board.talked.write() += 1;
                     }
