@@ -39,6 +39,11 @@ pub fn App() -> impl IntoView {
                 <FlatRoutes fallback=NotFoundPage>
                     <Route path=path!("/") view=PersonasPage ssr=SsrMode::Async/>
                     <Route path=path!("/personas/:id") view=PersonaPage ssr=SsrMode::Async/>
+                    <Route path=path!("/knowledge") view=|| served(ServedPage::Knowledge) ssr=SsrMode::Async/>
+                    <Route path=path!("/pages/:id") view=|| served(ServedPage::Page) ssr=SsrMode::Async/>
+                    <Route path=path!("/refs/:id") view=|| served(ServedPage::Ref) ssr=SsrMode::Async/>
+                    <Route path=path!("/tasks/:id") view=|| served(ServedPage::Task) ssr=SsrMode::Async/>
+                    <Route path=path!("/search") view=|| served(ServedPage::Search) ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts/:id") view=|| served(ServedPage::Conflict) ssr=SsrMode::Async/>
                     <Route path=path!("/inbox") view=|| served(ServedPage::Inbox) ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=|| served(ServedPage::Audit) ssr=SsrMode::Async/>

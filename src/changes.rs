@@ -56,6 +56,8 @@ pub struct Gate {
 pub struct Refused {
     /// What it is about.
     pub entity: Entity,
+    /// What it does.
+    pub op: Op,
     /// Why it cannot be applied by itself; `None` when another edit was in its way.
     pub why: Option<ApiError>,
     /// Both texts of every field in which they differ.
@@ -114,14 +116,14 @@ impl Gate {
     /// Keeps a change that was refused, so that what was written in it is not lost.
     pub async fn keep_refused(&self, change: Change) -> Result<ChangeId, ApiError> {
         let mut link = self.store.write(&self.space).await?;
-        let head = entity::head(&mut link, &change.entity).await?;
-        let summary = summary::of(&change, &head.fields, ChangeState::Conflict);
+        let (fields, from_revision) = standing(&mut link, &change).await?;
+        let summary = summary::of(&change, &fields, ChangeState::Conflict);
         let id: ChangeId = new_id();
         let row = ChangeRow {
             id: id.clone(),
             change,
             state: ChangeState::Conflict,
-            from_revision: Some(head.revision),
+            from_revision,
             to_revision: None,
             undone_by: None,
         };
@@ -138,10 +140,10 @@ impl Gate {
         if row.state != ChangeState::Conflict {
             return Err(ApiError::not_found("change"));
         }
-        let head = entity::head(&mut link, &row.change.entity).await?;
+        let (fields, revision) = standing(&mut link, &row.change).await?;
         let why = apply::rehearse(&mut link, &row.change).await.err().map(ApiError::from);
-        let texts = rebase::beside(&head.fields, &row.change.patch, head.revision);
-        Ok(Refused { entity: row.change.entity, why, texts })
+        let texts = rebase::beside(&fields, &row.change.patch, revision.unwrap_or_default());
+        Ok(Refused { entity: row.change.entity, op: row.change.op, why, texts })
     }
 
     /// Takes back an applied change by applying its inverse.
@@ -242,6 +244,18 @@ impl Gate {
         }
         Ok(())
     }
+}
+
+/// What stands of the thing that a change is about: nothing, while it is only to be made.
+async fn standing(
+    link: &mut Link,
+    change: &Change,
+) -> Result<(Fields, Option<Revision>), ApiError> {
+    if change.op == Op::Create {
+        return Ok((Fields::new(), None));
+    }
+    let head = entity::head(link, &change.entity).await?;
+    Ok((head.fields, Some(head.revision)))
 }
 
 /// All changes through the gate, each dated `apart_ms` before the last.

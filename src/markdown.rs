@@ -4,12 +4,24 @@
 //! schemes, pictures become links, so that nothing remote is ever loaded), and ammonia then lets
 //! through nothing but the few tags that the first wall can produce.
 
-use std::{collections::HashSet, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
+
+use crate::domain::{change::Entity, wiki::key};
 
 /// Deeper quotes and lists than this are shown flat.
 const MAX_DEPTH: usize = 32;
+
+/// What stands around a link between pages that leads nowhere.
+const MISSING: &str = "missing";
+const NOWHERE: &str = r#"<span class="missing" title="Nothing has this title">"#;
+
+/// What the titles in links between pages lead to, by [`key`].
+pub type Leads = HashMap<String, Entity>;
 
 static POLICY: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     let mut policy = ammonia::Builder::empty();
@@ -33,6 +45,7 @@ static POLICY: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
             "ol",
             "p",
             "pre",
+            "span",
             "strong",
             "table",
             "tbody",
@@ -43,6 +56,8 @@ static POLICY: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
             "ul",
         ]))
         .add_tag_attributes("a", ["href", "title"])
+        .add_tag_attributes("span", ["title"])
+        .add_allowed_classes("span", [MISSING])
         .add_tag_attributes("ol", ["start"])
         .add_tag_attributes("input", ["type", "checked", "disabled"])
         .url_schemes(HashSet::from(["http", "https", "mailto"]))
@@ -50,13 +65,70 @@ static POLICY: LazyLock<ammonia::Builder<'static>> = LazyLock::new(|| {
     policy
 });
 
+/// What is markup beyond the common kind.
+const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
 /// Renders a text.
 pub fn to_html(markdown: &str) -> String {
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    clean(markdown, harmless(Parser::new_ext(markdown, OPTIONS)))
+}
+
+/// Renders a text with `[[Title]]` as a link to what has that title. Where nothing has it, the words
+/// stand there as such.
+pub fn to_html_linked(markdown: &str, leads: &Leads) -> String {
+    let parser = Parser::new_ext(markdown, OPTIONS.union(Options::ENABLE_WIKILINKS));
+    clean(markdown, linked(harmless(parser), leads))
+}
+
+fn clean<'a>(markdown: &str, events: impl Iterator<Item = Event<'a>>) -> String {
     let mut out = String::with_capacity(markdown.len() * 2);
-    html::push_html(&mut out, harmless(Parser::new_ext(markdown, options)));
+    html::push_html(&mut out, events);
     POLICY.clean(&out).to_string()
+}
+
+/// Makes links between pages lead somewhere: the only addresses of our own that a text can name. Comes
+/// after [`harmless`], which lets their titles through.
+fn linked<'a>(
+    events: impl Iterator<Item = Event<'a>>,
+    leads: &Leads,
+) -> impl Iterator<Item = Event<'a>> {
+    let mut closings: Vec<Event<'a>> = Vec::new();
+    let mut unnamed = None;
+    events.flat_map(move |event| {
+        let title = unnamed.take();
+        let [first, second] = match event {
+            Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
+                let path = leads.get(&key(&dest_url)).and_then(Entity::path);
+                unnamed = Some(dest_url);
+                let (start, end) = match path {
+                    Some(path) => (link_to(path), Event::End(TagEnd::Link)),
+                    None => {
+                        (Event::InlineHtml(NOWHERE.into()), Event::InlineHtml("</span>".into()))
+                    }
+                };
+                closings.push(end);
+                [Some(start), None]
+            }
+            Event::Start(Tag::Link { .. }) => {
+                closings.push(Event::End(TagEnd::Link));
+                [Some(event), None]
+            }
+            // `[[Title|]]` shows nothing by itself.
+            Event::End(TagEnd::Link) => [title.map(Event::Text), closings.pop()],
+            Event::Text(nothing) if nothing.is_empty() => {
+                unnamed = title;
+                [None, None]
+            }
+            other => [Some(other), None],
+        };
+        first.into_iter().chain(second)
+    })
+}
+
+fn link_to<'a>(path: String) -> Event<'a> {
+    let (title, id) = (CowStr::Borrowed(""), CowStr::Borrowed(""));
+    Event::Start(Tag::Link { link_type: LinkType::Inline, dest_url: path.into(), title, id })
 }
 
 /// The parser's events without anything that could act.
@@ -76,11 +148,13 @@ fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item =
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
         Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
         Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
-        Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            Some(Event::Start(Tag::Link { link_type, dest_url: known(dest_url), title, id }))
-        }
-        Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
-            Some(Event::Start(Tag::Link { link_type, dest_url: known(dest_url), title, id }))
+        Event::Start(
+            Tag::Link { link_type, dest_url, title, id }
+            | Tag::Image { link_type, dest_url, title, id },
+        ) => {
+            let is_title = matches!(link_type, LinkType::WikiLink { .. });
+            let dest_url = if is_title { dest_url } else { known(dest_url) };
+            Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
         }
         Event::End(TagEnd::Image) => Some(Event::End(TagEnd::Link)),
         other => Some(other),
@@ -97,6 +171,7 @@ fn known(address: CowStr<'_>) -> CowStr<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::change::EntityKind;
 
     #[test]
     fn markdown_becomes_html() {
@@ -132,7 +207,49 @@ mod tests {
     }
 
     #[test]
+    fn links_between_pages_lead_to_what_has_the_title() {
+        let page = Entity::new(EntityKind::Page, "p1");
+        let leads = Leads::from([(key("A page"), page)]);
+        let html = |text: &str| to_html_linked(text, &leads);
+
+        let link = |shown: &str| {
+            format!(
+                "<p><a href=\"/pages/p1\" rel=\"noopener noreferrer nofollow\">{shown}</a></p>\n"
+            )
+        };
+        assert_eq!(html("[[ a PAGE ]]"), link(" a PAGE "));
+        assert_eq!(html("[[A page|*that*]]"), link("<em>that</em>"));
+        assert_eq!(html("[[A page|]]"), link("A page"));
+        assert_eq!(html("`[[A page]]`"), "<p><code>[[A page]]</code></p>\n");
+        assert_eq!(
+            html("[[B]] [c](https://c.org)"),
+            "<p><span class=\"missing\" title=\"Nothing has this title\">B</span> \
+             <a href=\"https://c.org\" rel=\"noopener noreferrer nofollow\">c</a></p>\n"
+        );
+    }
+
+    #[test]
+    fn links_between_pages_cannot_name_an_address() {
+        for hostile in [
+            "[[javascript:alert(1)]]",
+            "[[javascript:alert(1)|x]]",
+            "![[/fn/empty_bin]]",
+            "[x](/fn/empty_bin)",
+            "[[<img src=x onerror=alert(1)>]]",
+            "[[a|<script>alert(1)</script>]]",
+            "![a [[b]] c](javascript:alert(1))",
+        ] {
+            let html = to_html_linked(hostile, &Leads::new());
+            for bad in ["href=\"/", "href=\"java", "<img", "<script"] {
+                assert!(!html.contains(bad), "{hostile}: {html}");
+            }
+        }
+    }
+
+    #[test]
     fn absurd_nesting_is_cut() {
+        let html = to_html_linked(&"[[".repeat(25_000), &Leads::new());
+        assert!(html.len() < 200_000);
         let html = to_html(&"> ".repeat(50_000));
         assert!(html.matches("<blockquote>").count() <= MAX_DEPTH);
         let html = to_html(&"[".repeat(50_000));

@@ -23,13 +23,16 @@ use crate::{
         error::ApiError,
         id::SpaceId,
         search::{Document, Found, Hit, SearchKind, SearchMode},
+        wiki::{key, links},
     },
     providers::Embedder,
-    store::{FoundDocument, Link, Near, Store, Term},
+    store::{FoundDocument, Link, Near, Store, Term, words},
 };
 
 /// How long the title is that a thing without one is given.
 const TITLE_CHARS: usize = 80;
+/// How many pages with the words of a title are looked at for a link to it.
+const MAX_LINKING: u32 = 100;
 /// Why meaning is left out when nobody set it up.
 const NOT_SET: &str = "Only words were looked for: no service for embeddings is set.";
 
@@ -78,6 +81,31 @@ impl Search {
         };
         let items = found.into_iter().map(|found| hit(found, &terms)).collect();
         Ok(Found { items, next: None, mode, note })
+    }
+
+    /// What fits best by its words alone: for whoever is still typing.
+    pub async fn suggest(
+        &self,
+        space: &SpaceId,
+        question: Question<'_>,
+    ) -> Result<Vec<Hit>, ApiError> {
+        let Question { text, kind, limit } = question;
+        let terms = query::parse(text);
+        let found = self.by_words(space, &terms, kind, limit).await?;
+        Ok(found.into_iter().map(|found| hit(found, &terms)).collect())
+    }
+
+    /// The pages that link to what has this title.
+    pub async fn linking_to(&self, space: &SpaceId, title: &str) -> Result<Vec<Hit>, ApiError> {
+        let words = words(title).map(|word| word.folded).collect::<Vec<_>>();
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let terms = [Term { words, is_prefix: false }];
+        let found = self.by_words(space, &terms, Some(SearchKind::Page), MAX_LINKING).await?;
+        let links = |body: &str| links(body).iter().any(|link| key(link.title) == key(title));
+        let linking = found.into_iter().filter(|found| links(&found.document.texts.body));
+        Ok(linking.map(|found| hit(found, &terms)).collect())
     }
 
     async fn by_words(

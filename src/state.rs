@@ -1,5 +1,7 @@
 //! What every request can reach.
 
+use std::collections::BTreeMap;
+
 use axum::{
     extract::{FromRef, FromRequestParts},
     http::{Method, header, request::Parts},
@@ -9,19 +11,24 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::{Agent, Listener},
-    app::{server_fns::answers::ShownAnswer, shell::SiteFiles},
+    app::{
+        server_fns::{answers::ShownAnswer, search::Target},
+        shell::SiteFiles,
+    },
     changes::{Gate, Scope},
     domain::{
         actor::Actor,
-        change::{Change, Entity, EntityKind, Op, Outcome},
+        change::{Change, ChangeState, Entity, EntityKind, Op, Outcome},
         error::ApiError,
         id::RefId,
         knowledge::{RefFields, URL},
+        search::SearchKind,
         test_answer::TestAnswer,
+        wiki,
     },
     fetch::Fetcher,
-    markdown,
-    search::Search,
+    markdown::{self, Leads},
+    search::{Question, Search},
     store::{Link, Store, now},
 };
 
@@ -127,6 +134,13 @@ pub struct Viewed {
     pub context: Option<String>,
 }
 
+/// The most places to go that are offered.
+const MAX_TARGETS: usize = 12;
+/// Of so many that fit.
+const SEARCHED: u32 = 50;
+/// The most titles in a text that are looked for.
+const MAX_LEADS: usize = 500;
+
 /// The most of what is marked on a page that goes along with a question.
 const MAX_MARKED_CHARS: usize = 8000;
 
@@ -198,6 +212,63 @@ pub async fn keep_refused(
         leptos_axum::redirect(&format!("/conflicts/{id}"));
     }
     Ok(())
+}
+
+/// Writes what a person wrote. What another edit is in the way of is kept beside it, and the person is
+/// sent to the page that shows both; so is what breaks a rule, where the form would be lost.
+pub async fn submit_or_keep(desk: &Desk, change: Change) -> Result<Outcome, ApiError> {
+    let saved = desk.gate.submit(change.clone()).await;
+    let keep = match &saved {
+        Err(ApiError::Conflict(_)) => true,
+        Err(ApiError::Invalid { .. }) => is_plain_form(),
+        _ => false,
+    };
+    if !keep {
+        return saved;
+    }
+    let revision = change.base.unwrap_or_default();
+    let id = desk.gate.keep_refused(change).await?;
+    leptos_axum::redirect(&format!("/conflicts/{id}"));
+    Ok(Outcome { change_id: Some(id), state: ChangeState::Conflict, revision })
+}
+
+/// Where one can go: what fits what is being typed, or the personas that changed last.
+pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
+    let target = |kind: EntityKind, label: String, path: String| Target {
+        label,
+        path,
+        kind: kind.noun().into(),
+    };
+    if text.trim().is_empty() {
+        let page = desk.read().await?.personas("", None, MAX_TARGETS as u32).await?;
+        let personas = page.items.into_iter().map(|persona| {
+            target(EntityKind::Persona, persona.name, format!("/personas/{}", persona.id))
+        });
+        return Ok(personas.collect());
+    }
+    let question = Question { text, kind: None, limit: SEARCHED };
+    let hits = desk.search.suggest(&desk.scope.space, question).await?.into_iter();
+    // A test input has no name that one would type, and no page.
+    let named = hits.filter(|hit| hit.kind != SearchKind::TestInput);
+    let found = named.map(|hit| (hit.path(), hit));
+    Ok(found
+        .map(|(path, hit)| target(hit.kind.into(), hit.title, path))
+        .take(MAX_TARGETS)
+        .collect())
+}
+
+/// What the links in a text lead to.
+pub async fn leads(desk: &Desk, text: &str) -> Result<Leads, ApiError> {
+    let mut leads = Leads::new();
+    let mut link = desk.read().await?;
+    let titles = wiki::links(text).into_iter().map(|link| link.title);
+    let titles: BTreeMap<String, &str> = titles.map(|title| (wiki::key(title), title)).collect();
+    for (key, title) in titles.into_iter().take(MAX_LEADS) {
+        if let Some(entity) = link.titled(title).await? {
+            leads.insert(key, entity);
+        }
+    }
+    Ok(leads)
 }
 
 /// An answer with its words rendered, once they are all there.

@@ -4,6 +4,8 @@ pub mod answers;
 pub mod avatar;
 pub mod draft_box;
 pub mod draft_card;
+pub mod entry_form;
+pub mod entry_versions;
 pub mod frame;
 pub mod icon;
 pub mod live;

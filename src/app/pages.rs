@@ -4,10 +4,15 @@ pub mod audit;
 pub mod bin;
 pub mod conflict;
 pub mod inbox;
+pub mod knowledge;
 pub mod not_found;
+pub mod page;
 pub mod persona;
 pub mod personas;
+pub mod reference;
+pub mod search;
 pub mod settings;
+pub mod task;
 
 use leptos::prelude::*;
 
@@ -22,16 +27,32 @@ pub enum ServedPage {
     Conflict,
     /// What waits for a decision.
     Inbox,
+    /// The lists of pages, refs and tasks.
+    Knowledge,
+    /// A page of knowledge.
+    Page,
+    /// A text from elsewhere.
+    Ref,
+    /// Searching everything.
+    Search,
     /// What a person sets.
     Settings,
+    /// Something to do.
+    Task,
 }
 
 impl ServedPage {
     /// Whether it lists what others change, so that it is loaded again when they do.
     pub fn is_live(self) -> bool {
         match self {
-            Self::Audit | Self::Bin | Self::Inbox => true,
-            Self::Conflict | Self::Settings => false,
+            Self::Audit | Self::Bin | Self::Inbox | Self::Knowledge => true,
+            // What one writes on, or asked for, stays as it is.
+            Self::Conflict
+            | Self::Page
+            | Self::Ref
+            | Self::Search
+            | Self::Settings
+            | Self::Task => false,
         }
     }
 
@@ -42,7 +63,12 @@ impl ServedPage {
             Self::Bin => bin::BinPage().into_any(),
             Self::Conflict => conflict::ConflictPage().into_any(),
             Self::Inbox => inbox::InboxPage().into_any(),
+            Self::Knowledge => knowledge::KnowledgePage().into_any(),
+            Self::Page => page::PagePage().into_any(),
+            Self::Ref => reference::RefPage().into_any(),
+            Self::Search => search::SearchPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
+            Self::Task => task::TaskPage().into_any(),
         }
     }
 }

@@ -35,4 +35,7 @@ pub use rail::{
     marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
     remember, resize_rail, send_words, show_rail, waiting_in_rail,
 };
-pub use served::{refused_form, renew_served, send_quiet_forms, served};
+pub use served::{
+    ask_before_leaving, close_served, is_writing_served, refused_form, renew_served, save_served,
+    send_quiet_forms, served,
+};

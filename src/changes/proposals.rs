@@ -46,6 +46,22 @@ impl Gate {
         Ok(summary::title(&self.head(entity).await?.fields))
     }
 
+    /// What differs between two versions of a thing that is not in the bin, word by word.
+    pub async fn compare(
+        &self,
+        entity: &Entity,
+        from: Revision,
+        to: Revision,
+    ) -> Result<Vec<ProposedField>, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        if entity::head(&mut link, entity).await?.binned {
+            return Err(ApiError::not_found(entity.kind.noun()));
+        }
+        let before = entity::fields_at(&mut link, entity, from).await?;
+        let after = entity::fields_at(&mut link, entity, to).await?;
+        Ok(differing(&before, &after))
+    }
+
     /// One draft, however it stands.
     pub async fn proposal(&self, id: &ChangeId) -> Result<Proposal, ApiError> {
         let mut link = self.store.read(&self.space).await?;

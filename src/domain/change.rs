@@ -56,6 +56,17 @@ impl EntityKind {
         }
     }
 
+    /// What a person calls many of them, at the start of a sentence.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Persona => "Personas",
+            Self::TestInput => "Test inputs",
+            Self::Page => "Pages",
+            Self::Ref => "Refs",
+            Self::Task => "Tasks",
+        }
+    }
+
     /// The folder that its pages stand in; a test input stands on its persona's page.
     pub fn folder(self) -> Option<&'static str> {
         match self {
@@ -319,6 +330,7 @@ pub fn field_label(field: &str) -> &str {
         "systemPrompt" => "system prompt",
         "roleplayData" => "roleplay data",
         "content" => "test input",
+        "body" => "text",
         "url" => "address",
         "due" => "due date",
         "fetchedAt" => "time of fetching",

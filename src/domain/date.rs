@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::timestamp::Timestamp;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// A day, kept as the moment at which it begins in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Date(Timestamp);
@@ -17,6 +19,16 @@ impl Date {
         let day = Self(Timestamp::parse(&format!("{text}T00:00:00Z"))?);
         // The thirtieth of February is read as a day of March.
         (day.to_string() == text).then_some(day)
+    }
+
+    /// For people: `16 Nov 2026`.
+    pub fn readable(self) -> String {
+        self.0.readable().split(',').next().unwrap_or_default().to_owned()
+    }
+
+    /// Whether it has passed, in UTC.
+    pub fn is_over(self, now: Timestamp) -> bool {
+        now.0 - self.0.0 >= DAY_MS
     }
 
     /// The moment at which it begins in UTC.
@@ -58,6 +70,16 @@ impl JsonSchema for Date {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_is_over_when_the_next_one_begins() {
+        let at = |moment: &str| Timestamp::parse(moment).unwrap();
+        let day = Date::parse("2026-11-16").unwrap();
+
+        assert_eq!(day.readable(), "16 Nov 2026");
+        assert!(!day.is_over(at("2026-11-16T23:59:59Z")));
+        assert!(day.is_over(at("2026-11-17T00:00:00Z")));
+    }
 
     #[test]
     fn a_day_is_one_that_the_calendar_has() {

@@ -4,23 +4,24 @@ mod page;
 mod reference;
 mod task;
 
-use std::fmt::Debug;
+use std::{collections::BTreeMap, fmt::Debug};
 
 pub use page::{BODY, PageFields};
-pub use reference::{RefFields, TEXT, URL};
+pub use reference::{RefFields, TEXT, URL, host};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use task::{TaskFields, TaskStatus};
 
 use super::{
-    change::EntityKind,
+    change::{EntityKind, Fields},
     date::Date,
     error::ApiError,
-    field::TextField,
+    field::{TextField, unix_lines},
     persona::excerpt,
     search::Texts,
     timestamp::Timestamp,
     version::{Edited, Revision},
+    wiki,
 };
 
 /// The title: a line of up to 200 characters.
@@ -135,8 +136,19 @@ pub struct EntrySummary<Id> {
     pub updated_at: Timestamp,
 }
 
+/// The fields of a form, which knows only texts: an empty day is none, and a line has no spaces around
+/// it.
+pub fn from_form(form: BTreeMap<String, String>) -> Fields {
+    let value = |field: &str, text: &str| match field {
+        "due" if text.trim().is_empty() => None,
+        "title" | "url" | "due" => Some(text.trim().to_owned()),
+        _ => Some(unix_lines(text)),
+    };
+    form.into_iter().map(|(field, text)| (field.clone(), value(&field, &text).into())).collect()
+}
+
 /// The first words of a text, on one line.
 fn first_words(text: &str) -> String {
     let read: String = text.chars().take(READ_CHARS).collect();
-    excerpt(&read).chars().take(EXCERPT_CHARS).collect()
+    excerpt(&wiki::plain(&read)).chars().take(EXCERPT_CHARS).collect()
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     actor::ActorKind,
-    change::{ChangeState, Conflict, Entity, Fields, Op},
+    change::{ChangeState, Conflict, Entity, EntityKind, Fields, Op},
     diff::Segment,
     id::{ChangeId, ConversationId, PersonaId, RunId, UserId},
     timestamp::Timestamp,
@@ -66,6 +66,16 @@ impl Proposal {
     /// Whether it can be decided on.
     pub fn is_open(&self) -> bool {
         matches!(self.state, ChangeState::Pending | ChangeState::Conflict)
+    }
+
+    /// The page on which the thing is edited.
+    pub fn path(&self) -> Option<String> {
+        let not_yet = self.op == Op::Create && self.state != ChangeState::Applied;
+        match (self.entity.kind, &self.persona_id) {
+            (EntityKind::TestInput, Some(persona)) => Some(format!("/personas/{persona}")),
+            _ if not_yet => None,
+            _ => self.entity.path(),
+        }
     }
 
     /// How many changes can be accepted one by one.

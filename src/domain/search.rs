@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{change::EntityKind, timestamp::Timestamp};
+use super::{
+    change::{Entity, EntityKind},
+    timestamp::Timestamp,
+};
 
 /// The kinds of things that are found.
 #[derive(
@@ -41,6 +44,18 @@ impl SearchKind {
     /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+impl From<SearchKind> for EntityKind {
+    fn from(kind: SearchKind) -> Self {
+        match kind {
+            SearchKind::Persona => Self::Persona,
+            SearchKind::TestInput => Self::TestInput,
+            SearchKind::Page => Self::Page,
+            SearchKind::Ref => Self::Ref,
+            SearchKind::Task => Self::Task,
+        }
     }
 }
 
@@ -110,6 +125,16 @@ pub struct Hit {
     pub score: f64,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+impl Hit {
+    /// The page that shows it: a test input stands on its persona's.
+    pub fn path(&self) -> String {
+        let own = Entity::new(self.kind.into(), &self.id).path();
+        let parent = self.parent_id.as_deref();
+        let parents = || Entity::new(EntityKind::Persona, parent.unwrap_or_default()).path();
+        own.or_else(parents).unwrap_or_default()
+    }
 }
 
 /// How it was looked for.

@@ -16,6 +16,12 @@ pub struct WikiLink<'text> {
     pub shown: &'text str,
 }
 
+/// What two titles have in common when a link to one leads to the other: letters count alike, large or
+/// small.
+pub fn key(title: &str) -> String {
+    title.trim().to_lowercase()
+}
+
 /// The links of a text, in order. Those in code are none.
 pub fn links(text: &str) -> Vec<WikiLink<'_>> {
     let mut out = Vec::new();
@@ -32,6 +38,19 @@ pub fn links(text: &str) -> Vec<WikiLink<'_>> {
         }
         start += line.len();
     }
+    out
+}
+
+/// A text as it reads with its links: what they show, without brackets.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for link in links(text) {
+        out.push_str(&text[at..link.range.start]);
+        out.push_str(link.shown);
+        at = link.range.end;
+    }
+    out.push_str(&text[at..]);
     out
 }
 
@@ -86,6 +105,11 @@ mod tests {
         );
         let text = "ä [[B]] c";
         assert_eq!(&text[links(text)[0].range.clone()], "[[B]]");
+    }
+
+    #[test]
+    fn a_text_reads_without_the_brackets() {
+        assert_eq!(plain("See [[A]] and [[B|the other]]. `[[c]]`"), "See A and the other. `[[c]]`");
     }
 
     #[test]

@@ -53,6 +53,22 @@ impl Link {
         filter: EntryFilter<'_>,
         limit: u32,
     ) -> Result<Page<EntrySummary<K::Id>>, StoreError> {
+        let page = self.entries_of(K::KIND, filter, limit).await?;
+        Ok(page.map(|EntrySummary { id, card, revision, updated_at }| EntrySummary {
+            id: K::Id::from(id),
+            card,
+            revision,
+            updated_at,
+        }))
+    }
+
+    /// The same, of a kind that is known by its word only.
+    pub async fn entries_of(
+        &mut self,
+        kind: EntityKind,
+        filter: EntryFilter<'_>,
+        limit: u32,
+    ) -> Result<Page<EntrySummary<String>>, StoreError> {
         const SQL: &str = "select entry_id, revision, card, sort_at, updated_at from entry
             where space_id = $1 and kind = $2 and deleted_at is null
                 and (sort_at < $3 or (sort_at = $3 and entry_id > $4))
@@ -63,12 +79,12 @@ impl Link {
         let status = filter.status.map_or("", TaskStatus::word);
         let wanted = i64::from(limit) + 1;
         let rows: Vec<CardRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(K::KIND.word()).bind(at).bind(id).bind(like(filter.search))
+            .bind(space.as_str()).bind(kind.word()).bind(at).bind(id).bind(like(filter.search))
             .bind(status).bind(wanted).fetch_all(wire).await?);
         let page = Page::cut(rows, limit, |row| cursor(row.sort_at, &row.entry_id));
         let summary = |row: CardRow| {
             Ok(EntrySummary {
-                id: K::Id::from(row.entry_id),
+                id: row.entry_id,
                 card: StoreError::read_json::<Card>(&row.card)?,
                 revision: row.revision,
                 updated_at: Timestamp(row.updated_at),
@@ -140,15 +156,32 @@ impl Link {
         before: Option<Revision>,
         limit: u32,
     ) -> Result<Page<VersionSummary>, StoreError> {
+        self.entry_versions_of(&Entity::new(K::KIND, id.as_ref()), before, limit).await
+    }
+
+    /// The same, of a kind that is known by its word only.
+    pub async fn entry_versions_of(
+        &mut self,
+        entity: &Entity,
+        before: Option<Revision>,
+        limit: u32,
+    ) -> Result<Page<VersionSummary>, StoreError> {
+        const STANDS: &str = "select count(*) from entry
+            where space_id = $1 and entry_id = $2 and kind = $3 and deleted_at is null";
         const SQL: &str = "select revision, title as name, reason, author_kind, author_user_id,
                 change_id, created_at
             from entry_version where space_id = $1 and entry_id = $2 and revision < $3
             order by revision desc limit $4";
-        self.entry::<K>(id).await?;
         let space = self.space.clone();
+        let stands: i64 = on!(self, wire => sqlx::query_scalar(STANDS)
+            .bind(space.as_str()).bind(&entity.id).bind(entity.kind.word())
+            .fetch_one(wire).await?);
+        if stands == 0 {
+            return Err(StoreError::NotFound(entity.kind.noun()));
+        }
         let (before, wanted) = (before.unwrap_or(i64::MAX), i64::from(limit) + 1);
         let rows: Vec<SummaryRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(id.as_ref()).bind(before).bind(wanted)
+            .bind(space.as_str()).bind(&entity.id).bind(before).bind(wanted)
             .fetch_all(wire).await?);
         let page = Page::cut(rows, limit, |row| row.revision.to_string());
         Ok(page.map(|row| row.into_summary(Vec::new())))

@@ -99,13 +99,22 @@ async fn no_route_reaches_into_another_space(house: House) {
     }
     assert!(tried >= 50, "only {tried} routes take an id");
 
-    let pages = ["/personas/secret".to_owned(), format!("/conflicts/{change}")];
-    for page in pages {
-        let answer = house.get(&page).await;
+    let conflict = format!("/conflicts/{change}");
+    for page in [
+        "/personas/secret",
+        "/pages/secret-page",
+        "/pages/secret-page?preview=1",
+        "/pages/secret-page?versions=1",
+        "/refs/secret-ref",
+        "/tasks/secret-task",
+        &conflict,
+    ] {
+        let answer = house.get(page).await;
         assert_eq!(answer.status, 404, "{page}");
         assert!(!answer.text.contains("a secret"), "{page}");
     }
-    let functions: [(&str, &[(&str, &str)]); 29] = [
+    let page = [("kind", "page"), ("id", "secret-page"), ("revision", "1")];
+    let functions: [(&str, &[(&str, &str)]); 39] = [
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
@@ -135,6 +144,16 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("reject_draft", &[("id", change.as_str())]),
         ("reopen_draft", &[("id", change.as_str())]),
         ("decide_drafts", &[("ids[0]", change.as_str()), ("decision", "approve")]),
+        ("open_page", &[("id", "secret-page")]),
+        ("read_page", &[("id", "secret-page")]),
+        ("open_ref", &[("id", "secret-ref")]),
+        ("fetch_ref", &[("id", "secret-ref")]),
+        ("open_task", &[("id", "secret-task")]),
+        ("save_entry", &[page[0], page[1], page[2], ("fields[title]", "taken over")]),
+        ("delete_entry", &page[..2]),
+        ("list_entry_versions", &page[..2]),
+        ("compare_entry_versions", &[page[0], page[1], ("from", "1"), ("to", "1")]),
+        ("restore_entry_version", &page),
     ];
     for (function, fields) in functions {
         let answer = house.function(function, fields).await;
@@ -155,6 +174,14 @@ async fn no_route_reaches_into_another_space(house: House) {
         house.function("list_test_inputs", &[("persona", "secret")]).await.good(),
         json!([])
     );
+    for (function, fields) in [
+        ("list_entries", ("kind", "page")),
+        ("find_things", ("text", "secret")),
+        ("find_targets", ("text", "secret")),
+    ] {
+        let answer = house.function(function, &[fields]).await;
+        assert!(answer.status.is_success() && !answer.text.contains("a secret"), "{answer:?}");
+    }
     for (path, method) in [
         ("/api/persona-agent/chat", Method::POST),
         ("/api/persona-agent/clear", Method::POST),
@@ -179,6 +206,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         "create_persona",
         "preview_markdown",
         "list_test_inputs",
+        "list_entries",
+        "create_entry",
+        "find_things",
+        "find_targets",
         "list_models",
         "save_service",
         "reset_service",

@@ -14,6 +14,7 @@ mod guards;
 mod isolation;
 mod knowledge;
 mod knowledge_api;
+mod knowledge_pages;
 mod meaning;
 mod pages;
 mod persona_agent;

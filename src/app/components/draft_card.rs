@@ -15,7 +15,7 @@ use crate::{
         versions::UndoChange,
     },
     domain::{
-        change::{ChangeState, Conflict, EntityKind, Op, field_label},
+        change::{ChangeState, Conflict, Op, field_label},
         diff::{Segment, SegmentKind},
         proposal::{Proposal, ProposedField, Source},
     },
@@ -37,7 +37,7 @@ pub fn DraftCard(
         (ChangeState::Applied, true) => "Taken back",
         (state, _) => state.label(),
     };
-    let path = path(&draft);
+    let path = draft.path();
     let open = draft.is_open();
     let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
     let kind = draft.entity.kind.noun();
@@ -256,16 +256,6 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
 fn conversation(draft: &Proposal) -> Option<String> {
     let proposer = &draft.proposed_by;
     let id = proposer.conversation_id.as_ref()?;
-    let at = path(draft).filter(|_| draft.persona_id.as_ref() == proposer.persona_id.as_ref());
+    let at = draft.path().filter(|_| draft.persona_id.as_ref() == proposer.persona_id.as_ref());
     Some(format!("/rail?whole=1&at={}&conversation={id}", at.as_deref().unwrap_or("/")))
-}
-
-/// The page on which the thing is edited.
-fn path(draft: &Proposal) -> Option<String> {
-    let not_yet = draft.op == Op::Create && draft.state != ChangeState::Applied;
-    match (&draft.entity.kind, &draft.persona_id) {
-        (EntityKind::TestInput, Some(persona)) => Some(format!("/personas/{persona}")),
-        _ if not_yet => None,
-        _ => draft.entity.path(),
-    }
 }

@@ -30,18 +30,24 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether a page belongs to this place. Single personas belong to the list.
+    /// Whether a page belongs to this place. Single things belong to the list they are in.
     fn holds(&self, path: &str) -> bool {
         match self.path {
             "/" => path == "/" || path.starts_with("/personas/"),
+            "/knowledge" => {
+                let inside = ["/knowledge", "/pages/", "/refs/", "/tasks/"];
+                inside.iter().any(|start| path.starts_with(start))
+            }
             own => path.starts_with(own),
         }
     }
 }
 
 /// The places in the navigation, also found by the palette.
-pub const PLACES: [Place; 5] = [
+pub const PLACES: [Place; 7] = [
     Place { path: "/", label: "Personas", icon: Icon::People },
+    Place { path: "/knowledge", label: "Knowledge", icon: Icon::Book },
+    Place { path: "/search", label: "Search", icon: Icon::Search },
     Place { path: "/inbox", label: "Inbox", icon: Icon::Inbox },
     Place { path: "/audit", label: "Audit", icon: Icon::History },
     Place { path: "/bin", label: "Bin", icon: Icon::Bin },
@@ -66,6 +72,7 @@ pub fn Frame(
         platform::send_quiet_forms(board);
         live.start();
         live.on(|_| platform::renew_served());
+        platform::warn_before_leaving(platform::is_writing_served);
     });
     let open_palette = move || {
         *opened.write() += 1;
@@ -85,9 +92,10 @@ pub fn Frame(
                 platform::focus("search");
                 true
             }
-            Shortcut::Close => platform::close_popovers(),
+            Shortcut::Close => platform::close_popovers() || platform::close_served(),
             Shortcut::Draft(key) => platform::act_on_draft(key),
-            Shortcut::Save | Shortcut::Talk => false,
+            Shortcut::Save => platform::save_served(),
+            Shortcut::Talk => false,
         });
     });
     Effect::new(move |_| {
@@ -96,7 +104,7 @@ pub fn Frame(
     });
     view! {
         <a class="skip" href="#page">"Skip to the page"</a>
-        <div class="frame">
+        <div class="frame" on:click=platform::ask_before_leaving>
             <header class="nav">
                 <div class="nav-head">
                     <a class="brand" href="/">

@@ -7,6 +7,8 @@ use leptos::prelude::*;
 pub enum Icon {
     /// Several people.
     People,
+    /// An open book.
+    Book,
     /// A bin.
     Bin,
     /// A tray.
@@ -27,6 +29,8 @@ pub enum Icon {
     Up,
     /// An arrow down.
     Down,
+    /// A tick.
+    Check,
     /// A cross.
     Close,
     /// Three lines.
@@ -45,6 +49,9 @@ impl Icon {
             Self::People => {
                 "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM2.5 20c.4-3.6 3-5.5 6.5-5.5s6.1 1.9 6.5 5.5M16 4.4a3.5 3.5 0 0 1 0 6.3M18.2 15c2 .8 3.1 2.5 3.3 5"
             }
+            Self::Book => {
+                "M12 6.5C10 5 7 4.6 3.5 5v13.5c3.5-.4 6.5 0 8.5 1.5 2-1.5 5-1.9 8.5-1.5V5C17 4.6 14 5 12 6.5ZM12 6.5V20"
+            }
             Self::Bin => "M4 7h16M9.5 7V4.5h5V7M6.5 7l.8 12.5h9.4L17.5 7M10 11v5M14 11v5",
             Self::Inbox => "M4 13.5 6.5 5h11l2.5 8.5v6H4zM4 13.5h5l1 2.5h4l1-2.5h5",
             Self::Talk => "M4 5h16v11h-9l-4.5 4v-4H4zM8 9h8M8 12.5h5",
@@ -57,6 +64,7 @@ impl Icon {
             Self::History => "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5M12 8v4.5l3 2",
             Self::Up => "M12 19V5M6 11l6-6 6 6",
             Self::Down => "M12 5v14M6 13l6 6 6-6",
+            Self::Check => "M5 12.5l4.5 4.5L19 7.5",
             Self::Close => "M6 6l12 12M18 6 6 18",
             Self::Menu => "M4 7h16M4 12h16M4 17h16",
             Self::Run => "M7 4.5v15l12-7.5z",

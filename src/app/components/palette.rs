@@ -4,28 +4,25 @@ use leptos::{ev::KeyboardEvent, html::Dialog, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_navigate;
 
 use super::frame::PLACES;
-use crate::app::{platform, server_fns::personas::list_personas};
+use crate::app::{
+    platform,
+    server_fns::search::{Target, find_targets},
+};
 
 /// How long to wait after a letter before asking the server.
 const PAUSE_MS: u32 = 120;
-/// The most personas that are offered.
-const MOST: usize = 12;
 
-/// Somewhere to go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Target {
-    path: String,
-    label: String,
-    kind: &'static str,
-}
-
-/// The pages whose names have the letters in them.
+/// The places whose names have the letters in them.
 fn places(search: &str) -> Vec<Target> {
     let search = search.trim().to_lowercase();
     PLACES
         .iter()
         .filter(|place| place.label.to_lowercase().contains(&search))
-        .map(|place| Target { path: place.path.into(), label: place.label.into(), kind: "Page" })
+        .map(|place| Target {
+            path: place.path.into(),
+            label: place.label.into(),
+            kind: "place".into(),
+        })
         .collect()
 }
 
@@ -38,33 +35,32 @@ pub fn Palette(
     opened: RwSignal<u32>,
 ) -> impl IntoView {
     let search = RwSignal::new(String::new());
-    let personas = RwSignal::new(Vec::<Target>::new());
+    // What was found, and by which letters.
+    let found = RwSignal::new((String::new(), Vec::<Target>::new()));
     let problem = RwSignal::new(None::<String>);
     let marked = RwSignal::new(0_usize);
-    // Pages stand first, so that nothing moves under the cursor when personas arrive.
+    // Places stand first, so that nothing moves under the cursor when the rest arrives; until then, what
+    // was found before stays where it still fits.
     let targets = Memo::new(move |_| {
-        let search = search.read().trim().to_lowercase();
+        let (search, found) = (search.read(), found.read());
         let mut targets = places(&search);
-        let fits = |target: &&Target| target.label.to_lowercase().contains(&search);
-        targets.extend(personas.read().iter().filter(fits).cloned());
+        let letters = search.trim().to_lowercase();
+        let fits =
+            |target: &&Target| found.0 == *search || target.label.to_lowercase().contains(&letters);
+        targets.extend(found.1.iter().filter(fits).cloned());
         targets
     });
     let alarm = platform::Alarm::unset();
     let ask = move |wanted: String| {
         spawn_local(async move {
-            let found = list_personas(wanted.clone(), None).await;
+            let targets = find_targets(wanted.clone()).await;
             // A slow answer to an older question is dropped.
             if search.get_untracked() != wanted {
                 return;
             }
-            match found {
-                Ok(list) => {
-                    let found = list.page.items.into_iter().take(MOST).map(|persona| Target {
-                        path: format!("/personas/{}", persona.id),
-                        label: persona.name,
-                        kind: "Persona",
-                    });
-                    personas.set(found.collect());
+            match targets {
+                Ok(targets) => {
+                    found.set((wanted, targets));
                     problem.set(None);
                 }
                 Err(error) => problem.set(Some(error.to_string())),
@@ -113,9 +109,9 @@ pub fn Palette(
                 autocomplete="off"
                 aria-expanded="true"
                 aria-controls="palette-list"
-                aria-label="Go to a persona or a page"
+                aria-label="Go to anything by its words"
                 aria-activedescendant=move || format!("palette-{}", marked.get())
-                placeholder="Go to a persona or a page"
+                placeholder="Go to anything by its words"
                 prop:value=search
                 on:input=move |event| type_in(event_target_value(&event))
                 on:keydown=on_key
@@ -136,7 +132,7 @@ pub fn Palette(
                     }
                 }).collect_view()}
             </ul>
-            {move || targets.read().is_empty().then(|| view! { <p class="faint">"Nothing by that name."</p> })}
+            {move || targets.read().is_empty().then(|| view! { <p class="faint">"Nothing found."</p> })}
             {move || problem.get().map(|problem| view! { <p class="problem">{problem}</p> })}
         </dialog>
     }
@@ -147,12 +143,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_found_by_any_letters_of_their_names() {
+    fn places_are_found_by_any_letters_of_their_names() {
         let found =
             |search: &str| places(search).into_iter().map(|target| target.path).collect::<Vec<_>>();
 
         assert_eq!(found(" BIN "), ["/bin"]);
-        assert_eq!(found("s"), ["/", "/settings"]);
+        assert_eq!(found("s"), ["/", "/search", "/settings"]);
         assert_eq!(found("zzz"), Vec::<String>::new());
     }
 }

@@ -49,7 +49,7 @@ fn shown(page: Page<AuditLine>) -> impl IntoView {
 /// One change.
 #[component]
 fn Line(line: AuditLine) -> impl IntoView {
-    let AuditLine { entry, who, diff, undone } = line;
+    let AuditLine { entry, title, path, who, diff, undone } = line;
     let can_undo = !undone && entry.op != Op::Purge;
     let id = entry.change_id.to_string();
     let revisions = match (entry.from_revision, entry.to_revision) {
@@ -63,7 +63,8 @@ fn Line(line: AuditLine) -> impl IntoView {
                 <div class="card-text">
                     <strong class="one-line">{entry.summary}</strong>
                     <span class="faint small">
-                        {who} " · " {entry.entity.kind.noun()}
+                        {who} " · " {entry.entity.kind.noun()} " "
+                        {path.map(|path| view! { <a href=path>{title}</a> })}
                         {revisions.map(|revisions| format!(" · {revisions}"))}
                         " · " <When at=entry.created_at/>
                         {entry.run_id.map(|run| view! { " · run " <code>{run.to_string()}</code> })}

@@ -8,6 +8,7 @@ use crate::{
         components::{page_title::PageTitle, problem::PageProblem, written::written},
         server_fns::{
             conflicts::{KeptText, open_conflict},
+            knowledge::{CreateEntry, SaveEntry},
             personas::SavePersona,
             test_inputs::SaveTestInput,
         },
@@ -36,29 +37,33 @@ pub fn ConflictPage() -> impl IntoView {
 }
 
 /// The name that the form of this field has on the server.
-fn argument(field: &str) -> &'static str {
-    match field {
-        "name" => "form[name]",
-        "appearance" => "form[appearance]",
-        "notes" => "form[notes]",
-        "model" => "form[model]",
-        "tools" => "form[tools]",
-        "tier" => "form[tier]",
-        "content" => "content",
-        _ => "form[system_prompt]",
+fn argument(kind: EntityKind, field: &str) -> String {
+    match (kind, field) {
+        (EntityKind::Persona, "systemPrompt") => "form[system_prompt]".into(),
+        (EntityKind::Persona, _) => format!("form[{field}]"),
+        (EntityKind::TestInput, _) => field.into(),
+        (EntityKind::Page | EntityKind::Ref | EntityKind::Task, _) => format!("fields[{field}]"),
     }
 }
 
 fn shown(kept: KeptText) -> impl IntoView {
-    let back = format!("/personas/{}", kept.persona);
-    let action = match kept.entity.kind {
+    let kind = kept.entity.kind;
+    let action = match kind {
         EntityKind::Persona => SavePersona::url(),
         EntityKind::TestInput => SaveTestInput::url(),
-        // No plain form saves them yet.
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => "",
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task if kept.is_new => CreateEntry::url(),
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task => SaveEntry::url(),
+    };
+    let back = match kind {
+        _ if kept.is_new => "Back to the list".to_owned(),
+        EntityKind::Persona | EntityKind::TestInput => "Back to the persona".into(),
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
+            format!("Back to the {}", kind.noun())
+        }
     };
     let id = kept.entity.id;
     let revision = kept.texts.first().map(|text| text.revision);
+    let heading = if kept.why.is_some() { "Not saved yet" } else { "Two texts" };
     let told = match (&kept.why, revision) {
         (_, None) => "Nothing of it differs from what is saved now.".into(),
         (Some(why), Some(_)) => why.to_string(),
@@ -66,26 +71,34 @@ fn shown(kept: KeptText) -> impl IntoView {
     };
     view! {
         <header class="page-head">
-            <h1>"Two texts"</h1>
-            <a class="button quiet" href=back>"Back to the persona"</a>
+            <h1>{heading}</h1>
+            <a class="button quiet" href=kept.path>{back}</a>
         </header>
         <p>{told}</p>
         {revision.map(|revision| view! {
             <form class="trouble" method="post" action=action>
                 <p>"Change your text as you like and save it, or leave it."</p>
-                <input type="hidden" name="id" value=id/>
-                <input type="hidden" name="revision" value=revision.to_string()/>
-                {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| view! {
-                    <div class="both">
-                        <label>
-                            "Your " {field_label(&field).to_owned()}
-                            <textarea name=argument(&field) rows="12" inner_html=written(&yours)></textarea>
-                        </label>
-                        <label>
-                            "Saved now"
-                            <textarea readonly rows="12" inner_html=written(&theirs)></textarea>
-                        </label>
-                    </div>
+                <input type="hidden" name="kind" value=kind.word()/>
+                {(!kept.is_new).then(|| view! {
+                    <input type="hidden" name="id" value=id/>
+                    <input type="hidden" name="revision" value=revision.to_string()/>
+                })}
+                {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| {
+                    let rows = yours.lines().count().max(theirs.lines().count()).clamp(1, 12);
+                    view! {
+                        <div class="both">
+                            <label>
+                                "Your " {field_label(&field).to_owned()}
+                                <textarea name=argument(kind, &field) rows=rows inner_html=written(&yours)></textarea>
+                            </label>
+                            {(!kept.is_new).then(|| view! {
+                                <label>
+                                    "Saved now"
+                                    <textarea readonly rows=rows inner_html=written(&theirs)></textarea>
+                                </label>
+                            })}
+                        </div>
+                    }
                 }).collect_view()}
                 <p class="row"><button class="button">"Save mine"</button></p>
             </form>

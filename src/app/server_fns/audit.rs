@@ -12,6 +12,10 @@ use crate::domain::{
 pub struct AuditLine {
     /// What was done.
     pub entry: AuditEntry,
+    /// What it was about is called so now.
+    pub title: String,
+    /// The page that shows it, while there is one.
+    pub path: Option<String>,
     /// Who did it.
     pub who: String,
     /// What differs since.
@@ -35,18 +39,36 @@ pub async fn list_audit(
     let page = desk.read().await?.audit(after.as_ref(), PAGE_SIZE).await?;
     let mut lines = Vec::with_capacity(page.items.len());
     for entry in page.items {
-        let (diff, undone, name) = match desk.gate.proposal(&entry.change_id).await {
-            Ok(change) => (change.diff, change.undone, change.proposed_by.name),
+        let change = match desk.gate.proposal(&entry.change_id).await {
+            Ok(change) => Some(change),
             // What it was about was removed for good.
-            Err(ApiError::NotFound { .. }) => (Vec::new(), true, "An agent".into()),
+            Err(ApiError::NotFound { .. }) => None,
             Err(error) => return Err(error),
         };
+        let name = change.as_ref().map_or("An agent", |change| &change.proposed_by.name);
         let who = match entry.actor_kind {
             ActorKind::Person => "You".into(),
             ActorKind::Persona => format!("{name}, accepted by you or allowed to act"),
             ActorKind::System => "Greenroom".into(),
         };
-        lines.push(AuditLine { entry, who, diff, undone });
+        lines.push(match change {
+            Some(change) => AuditLine {
+                path: change.path(),
+                title: change.title,
+                diff: change.diff,
+                undone: change.undone,
+                entry,
+                who,
+            },
+            None => AuditLine {
+                entry,
+                title: String::new(),
+                path: None,
+                who,
+                diff: Vec::new(),
+                undone: true,
+            },
+        });
     }
     Ok(Page { items: lines, next: page.next })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     change::{Conflict, Entity},
     error::ApiError,
-    id::{ChangeId, PersonaId},
+    id::ChangeId,
 };
 
 /// What could not be saved, as the page shows it.
@@ -14,8 +14,10 @@ use crate::domain::{
 pub struct KeptText {
     /// What was being edited.
     pub entity: Entity,
-    /// The persona whose page it is on.
-    pub persona: PersonaId,
+    /// Whether it is only to be made.
+    pub is_new: bool,
+    /// The page that it is on.
+    pub path: String,
     /// Why it cannot be saved as it is; `None` when another edit was in its way.
     pub why: Option<ApiError>,
     /// Both texts of every field in which they differ.
@@ -28,19 +30,18 @@ pub async fn open_conflict(
     /// The change.
     id: ChangeId,
 ) -> Result<KeptText, ApiError> {
-    use crate::{domain::change::EntityKind, state::desk};
+    use crate::{changes::Refused, domain::change::Op, state::desk};
 
     let desk = desk()?;
-    let refused = desk.gate.open_refused(&id).await?;
-    let persona = match refused.entity.kind {
-        EntityKind::Persona => PersonaId::new(refused.entity.id.as_str()),
-        EntityKind::TestInput => {
-            desk.read().await?.test_input_owner(&refused.entity.id.as_str().into()).await?
-        }
-        // No plain form saves them yet, so none was refused.
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
-            return Err(ApiError::not_found("change"));
+    let Refused { entity, op, why, texts } = desk.gate.open_refused(&id).await?;
+    let is_new = op == Op::Create;
+    let path = match entity.path() {
+        Some(_) if is_new => format!("/knowledge?kind={}", entity.kind.word()),
+        Some(path) => path,
+        None => {
+            let owner = desk.read().await?.test_input_owner(&entity.id.as_str().into()).await?;
+            format!("/personas/{owner}")
         }
     };
-    Ok(KeptText { entity: refused.entity, persona, why: refused.why, texts: refused.texts })
+    Ok(KeptText { entity, is_new, path, why, texts })
 }

@@ -29,7 +29,7 @@ pub struct KeyHelp {
 
 /// What the help shows.
 pub const HELP: [KeyHelp; 10] = [
-    KeyHelp { keys: "Ctrl K", does: "Go to a persona or a page" },
+    KeyHelp { keys: "Ctrl K", does: "Go to anything by its words" },
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
     KeyHelp { keys: "Ctrl /", does: "Talk to whoever listens on this page" },

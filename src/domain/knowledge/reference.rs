@@ -36,6 +36,11 @@ pub struct RefFields {
 }
 
 impl RefFields {
+    /// The host that its address names; `None` without an address of the web.
+    pub fn host(&self) -> Option<&str> {
+        host(&self.url)
+    }
+
     /// What it is called, or else where it is, or else how it begins.
     fn shown_title(&self) -> String {
         let named = [&self.title, &self.url].into_iter().find(|text| !text.trim().is_empty());
@@ -82,13 +87,19 @@ impl Knowledge for RefFields {
     }
 }
 
+/// The host of an address of the web, with its port.
+pub fn host(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    (is_web && !host.is_empty()).then_some(host)
+}
+
 /// Refuses what is no address of a document on the web, or holds a password.
 fn check_url(url: &str) -> Result<(), ApiError> {
     URL.check_line(url)?;
     let refuse = |rule: &str| Err(ApiError::invalid(URL.name, rule));
-    let small = url.to_ascii_lowercase();
-    let rest = small.strip_prefix("https://").or_else(|| small.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#', '\\']).next()).unwrap_or_default();
+    let host = host(url).unwrap_or_default();
     if host.is_empty() || url.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
         return refuse("The address must begin with http:// or https:// and have no spaces in it.");
     }

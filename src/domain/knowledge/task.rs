@@ -9,8 +9,9 @@ use crate::domain::{
     timestamp::Timestamp,
 };
 
-/// Above every moment of the calendar: what is due stands before what is not, the earliest first.
-const DUE_FIRST: i64 = 1 << 52;
+/// Beyond every moment of the calendar: what is due stands before what is not, the earliest first, and
+/// what is done after all that is to do.
+const BEYOND: i64 = 1 << 52;
 
 /// How a task stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,15 @@ impl TaskStatus {
             Self::Open => "open",
             Self::Doing => "doing",
             Self::Done => "done",
+        }
+    }
+
+    /// What a person calls it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Open => "To do",
+            Self::Doing => "Doing",
+            Self::Done => "Done",
         }
     }
 
@@ -85,11 +95,12 @@ impl Knowledge for TaskFields {
         }
     }
 
-    /// What is due and not done comes first, the earliest on top.
+    /// What is due and not done comes first, the earliest on top; what is done comes last.
     fn sort_at(&self, updated: Timestamp) -> i64 {
         match (self.status, self.due) {
-            (TaskStatus::Open | TaskStatus::Doing, Some(due)) => DUE_FIRST - due.begins().0,
-            (TaskStatus::Done, _) | (_, None) => updated.0,
+            (TaskStatus::Open | TaskStatus::Doing, Some(due)) => BEYOND - due.begins().0,
+            (TaskStatus::Open | TaskStatus::Doing, None) => updated.0,
+            (TaskStatus::Done, _) => updated.0 - BEYOND,
         }
     }
 }
@@ -99,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_first_stands_first_and_what_is_done_does_not() {
+    fn what_is_due_first_stands_first_and_what_is_done_last() {
         let now = Timestamp(1_794_800_000_000);
         let task = |due: Option<&str>, status: TaskStatus| {
             let due = due.and_then(Date::parse);
@@ -109,6 +120,7 @@ mod tests {
         let soon = task(Some("2026-11-17"), TaskStatus::Doing);
         let late = task(Some("9999-12-31"), TaskStatus::Open);
         assert!(soon > late && late > task(None, TaskStatus::Open));
-        assert_eq!(task(Some("2026-11-17"), TaskStatus::Done), now.0);
+        assert!(task(Some("2026-11-17"), TaskStatus::Done) < task(None, TaskStatus::Doing));
+        assert!(task(None, TaskStatus::Done) < TaskFields::default().sort_at(Timestamp(0)));
     }
 }

@@ -11,12 +11,17 @@ use leptos_router::hooks::{use_location, use_navigate};
 use wasm_bindgen::JsCast;
 use web_sys::{
     DomParser, Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement,
-    HtmlTextAreaElement, SubmitEvent, SupportedType, UrlSearchParams,
+    HtmlTextAreaElement, MouseEvent, SubmitEvent, SupportedType, UrlSearchParams,
 };
 
 use crate::{
     app::{components::notice::Noticeboard, pages::ServedPage},
-    domain::{change::Outcome, error::ApiError, theme::Theme},
+    domain::{
+        change::{ChangeState, Outcome},
+        error::ApiError,
+        theme::Theme,
+        version::Revision,
+    },
 };
 
 /// The element whose content is fetched.
@@ -45,11 +50,13 @@ pub fn served(page: ServedPage) -> AnyView {
     };
     let shown = StoredValue::new(String::new());
     let load = Callback::new(move |wanted: String| {
+        let again = shown.try_get_value().as_ref() == Some(&wanted);
         shown.set_value(wanted.clone());
         spawn_local(async move {
             let content = fetch_content(&wanted).await;
-            // Another page may have been asked for meanwhile.
-            let current = shown.try_get_value().is_some_and(|shown| shown == wanted);
+            // Another page may have been asked for meanwhile, or something written on this one.
+            let current = shown.try_get_value().is_some_and(|shown| shown == wanted)
+                && !(again && is_writing_served());
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
                 let content = content.unwrap_or_else(|error| failed(&error));
                 put(&place, &content);
@@ -91,6 +98,41 @@ pub fn renew_served() {
     }
 }
 
+/// The form on the page whose text is kept with a key.
+fn kept_form() -> Option<HtmlFormElement> {
+    let form = document().query_selector("#served form[data-save]").ok().flatten()?;
+    form.dyn_into().ok()
+}
+
+/// Whether something is written there that is not saved.
+pub fn is_writing_served() -> bool {
+    kept_form().is_some_and(|form| has_writing(&form))
+}
+
+/// Saves it. Says whether there was something to save.
+pub fn save_served() -> bool {
+    kept_form().is_some_and(|form| form.request_submit().is_ok())
+}
+
+/// Closes the drawer on the page. Says whether there was one.
+pub fn close_served() -> bool {
+    let close = document().query_selector("#served .drawer header a").ok().flatten();
+    let close = close.and_then(|close| close.dyn_into::<HtmlElement>().ok());
+    close.inspect(HtmlElement::click).is_some()
+}
+
+/// Asks before a link leads away from it.
+pub fn ask_before_leaving(event: MouseEvent) {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let link = target.and_then(|target| target.closest("a[href]:not([target])").ok().flatten());
+    if link.is_some()
+        && is_writing_served()
+        && !window().confirm_with_message("Leave without saving?").unwrap_or(true)
+    {
+        event.prevent_default();
+    }
+}
+
 /// Whether a field holds something else than it came with.
 fn has_writing(place: &Element) -> bool {
     let Ok(fields) = place.query_selector_all("textarea, input:not([type=hidden])") else {
@@ -112,7 +154,11 @@ fn failed(error: &ApiError) -> String {
 
 /// Puts content in place; what was open stays open, and the cursor where it was.
 fn put(place: &HtmlElement, content: &str) {
-    let focused = document().active_element().map(|element| element.id()).unwrap_or_default();
+    let active = document().active_element();
+    let focused = active.as_ref().map(Element::id).unwrap_or_default();
+    let cursor = active
+        .and_then(|element| element.dyn_into::<HtmlTextAreaElement>().ok())
+        .map(|area| (area.selection_start(), area.selection_end(), area.scroll_top()));
     let open = place.query_selector_all("details[open][id]").ok();
     let open: Vec<String> = open.map_or_else(Vec::new, |open| {
         let elements = (0..open.length()).filter_map(|at| open.get(at)?.dyn_into::<Element>().ok());
@@ -129,6 +175,13 @@ fn put(place: &HtmlElement, content: &str) {
     }
     if !focused.is_empty() {
         super::focus(&focused);
+    }
+    let area = document().active_element().and_then(|element| element.dyn_into().ok());
+    if let (Some((start, end, top)), Some(area)) = (cursor, area) {
+        let area: HtmlTextAreaElement = area;
+        area.set_selection_start(start.unwrap_or_default()).unwrap_or_default();
+        area.set_selection_end(end.unwrap_or_default()).unwrap_or_default();
+        area.set_scroll_top(top);
     }
 }
 
@@ -165,20 +218,26 @@ pub struct Answered {
     pub to: Option<String>,
 }
 
+/// What is written in a form, as it is sent.
+fn text_of_form(form: &HtmlFormElement) -> Result<String, ApiError> {
+    let body = FormData::new_with_form(form)
+        .and_then(|data| UrlSearchParams::new_with_str_sequence_sequence(&data));
+    body.map(|body| body.to_string().into()).map_err(|_| ApiError::Unavailable)
+}
+
 /// Sends a form as it stands.
 pub async fn send_form(
     form: &HtmlFormElement,
     pressed: Option<Element>,
 ) -> Result<Answered, ApiError> {
-    let data = FormData::new_with_form(form).map_err(|_| ApiError::Unavailable)?;
+    let body =
+        UrlSearchParams::new_with_str(&text_of_form(form)?).map_err(|_| ApiError::Unavailable)?;
     if let Some(button) = pressed
         && let (Some(name), Some(value)) =
             (button.get_attribute("name"), button.get_attribute("value"))
     {
-        data.append_with_str(&name, &value).map_err(|_| ApiError::Unavailable)?;
+        body.append(&name, &value);
     }
-    let body = UrlSearchParams::new_with_str_sequence_sequence(&data)
-        .map_err(|_| ApiError::Unavailable)?;
     let request = Request::post(&form.action())
         .header("accept", "application/json")
         .header("content-type", "application/x-www-form-urlencoded")
@@ -192,6 +251,29 @@ pub async fn send_form(
         Ok(Answered { result, to })
     } else {
         Err(serde_json::from_str(&result).unwrap_or(ApiError::Unavailable))
+    }
+}
+
+/// Lets a form stand as it was saved. What was typed since then is not saved, and written against that.
+fn settle(form: &HtmlFormElement, sent: &str, now: Revision) {
+    let Ok(fields) = form.query_selector_all("textarea, input") else { return };
+    let same = text_of_form(form).is_ok_and(|text| text == sent);
+    for field in (0..fields.length()).filter_map(|at| fields.get(at)) {
+        match field.dyn_into::<HtmlTextAreaElement>() {
+            Ok(area) if same => area.set_default_value(&area.value()).unwrap_or_default(),
+            Ok(_) => {}
+            Err(other) => {
+                let Ok(input) = other.dyn_into::<HtmlInputElement>() else { continue };
+                // After a merge, more has changed than what this form says.
+                if input.name() == "revision" && input.value() == (now - 1).to_string() {
+                    input.set_value(&now.to_string());
+                }
+                if same {
+                    input.set_default_value(&input.value());
+                    input.set_default_checked(input.checked());
+                }
+            }
+        }
     }
 }
 
@@ -211,19 +293,28 @@ pub fn send_quiet_forms(board: Noticeboard) {
         let navigate = navigate.clone();
         form.set_attribute("aria-busy", "true").unwrap_or_default();
         spawn_local(async move {
+            let text = text_of_form(&form).unwrap_or_default();
             let sent = send_form(&form, pressed).await;
             form.remove_attribute("aria-busy").unwrap_or_default();
             match sent {
                 Ok(Answered { result, to }) => {
                     let told = form.get_attribute("data-told").unwrap_or_default();
                     let outcome = serde_json::from_str::<Outcome>(&result).ok();
+                    let revision = outcome.as_ref().map(|outcome| outcome.revision);
+                    let kept = outcome
+                        .as_ref()
+                        .is_some_and(|outcome| outcome.state == ChangeState::Conflict);
                     let change = outcome.and_then(|outcome| outcome.change_id);
                     let undo = change.filter(|_| !form.has_attribute("data-final"));
-                    if !told.is_empty() {
+                    // What could not be saved is shown on a page of its own, which says so.
+                    if !told.is_empty() && !kept {
                         board.tell_with_undo(told, undo);
                     }
                     // What was written in it has arrived.
-                    form.reset();
+                    match revision.filter(|_| form.has_attribute("data-save") && !kept) {
+                        Some(revision) => settle(&form, &text, revision),
+                        None => form.reset(),
+                    }
                     super::close_popovers();
                     *board.undone.write() += 1;
                     if let Some(colours) = colours {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use axum::{extract::Query, http::request::Parts};
-use leptos::{prelude::*, server_fn::error::ServerFnUrlError};
+use leptos::{ev::MouseEvent, prelude::*, server_fn::error::ServerFnUrlError};
 
 use crate::{
     app::{components::notice::Noticeboard, pages::ServedPage},
@@ -17,6 +17,24 @@ pub fn served(page: ServedPage) -> AnyView {
 
 /// The page is being made.
 pub fn renew_served() {}
+
+/// Nobody writes on the server.
+pub fn is_writing_served() -> bool {
+    false
+}
+
+/// Nobody leaves on the server.
+pub fn ask_before_leaving(_: MouseEvent) {}
+
+/// There is nothing open.
+pub fn close_served() -> bool {
+    false
+}
+
+/// Nobody saves by a key on the server.
+pub fn save_served() -> bool {
+    false
+}
 
 /// Nobody sends forms on the server.
 pub fn send_quiet_forms(_: Noticeboard) {}

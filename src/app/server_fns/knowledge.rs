@@ -1,0 +1,225 @@
+//! Pages, refs and tasks. What they have in common takes their kind along.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    change::{EntityKind, Outcome},
+    error::ApiError,
+    id::{PageId, RefId, TaskId},
+    knowledge::{EntryOf, EntrySummary, PageFields, RefFields, TaskFields},
+    list::Page,
+    proposal::ProposedField,
+    version::{Revision, VersionSummary},
+};
+
+/// A page, and what leads to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageData {
+    /// The page.
+    pub page: EntryOf<PageFields>,
+    /// The pages that link to it: their addresses and titles.
+    pub linked_from: Vec<(String, String)>,
+}
+
+/// Pages and refs with the last changed first, or tasks in the order in which they are to be done.
+#[server(prefix = "/fn", endpoint = "list_entries")]
+pub async fn list_entries(
+    /// Which of them.
+    kind: EntityKind,
+    /// Where to go on.
+    after: Option<String>,
+) -> Result<Page<EntrySummary<String>>, ApiError> {
+    use crate::{domain::list::PAGE_SIZE, state::desk, store::EntryFilter};
+
+    let filter = EntryFilter { after: after.as_deref(), ..EntryFilter::default() };
+    Ok(desk()?.read().await?.entries_of(kind, filter, PAGE_SIZE).await?)
+}
+
+/// A page.
+#[server(prefix = "/fn", endpoint = "open_page")]
+pub async fn open_page(
+    /// Which one.
+    id: PageId,
+) -> Result<PageData, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    let page = desk.read().await?.entry::<PageFields>(&id).await?;
+    let linking = desk.search.linking_to(&desk.scope.space, &page.fields.title).await?;
+    let linked_from = linking.into_iter().map(|hit| (hit.path(), hit.title)).collect();
+    Ok(PageData { page, linked_from })
+}
+
+/// A page as it reads: HTML that is safe to show, with its links leading where they should.
+#[server(prefix = "/fn", endpoint = "read_page")]
+pub async fn read_page(
+    /// Which one.
+    id: PageId,
+) -> Result<String, ApiError> {
+    use crate::{
+        markdown,
+        state::{desk, leads},
+    };
+
+    let desk = desk()?;
+    let page = desk.read().await?.entry::<PageFields>(&id).await?;
+    let leads = leads(&desk, &page.fields.body).await?;
+    Ok(markdown::to_html_linked(&page.fields.body, &leads))
+}
+
+/// A ref.
+#[server(prefix = "/fn", endpoint = "open_ref")]
+pub async fn open_ref(
+    /// Which one.
+    id: RefId,
+) -> Result<EntryOf<RefFields>, ApiError> {
+    use crate::state::desk;
+
+    Ok(desk()?.read().await?.entry::<RefFields>(&id).await?)
+}
+
+/// Fetches the text that a ref's address points at.
+#[server(prefix = "/fn", endpoint = "fetch_ref")]
+pub async fn fetch_ref(
+    /// Which one.
+    id: RefId,
+) -> Result<Outcome, ApiError> {
+    use crate::state::desk;
+
+    desk()?.fetch_ref(&id).await
+}
+
+/// A task.
+#[server(prefix = "/fn", endpoint = "open_task")]
+pub async fn open_task(
+    /// Which one.
+    id: TaskId,
+) -> Result<EntryOf<TaskFields>, ApiError> {
+    use crate::state::desk;
+
+    Ok(desk()?.read().await?.entry::<TaskFields>(&id).await?)
+}
+
+/// Makes a page, a ref or a task and goes to it.
+#[server(prefix = "/fn", endpoint = "create_entry")]
+pub async fn create_entry(
+    /// What it shall be.
+    kind: EntityKind,
+    /// What it says, by field.
+    #[server(default)]
+    fields: BTreeMap<String, String>,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::{
+            change::{Change, ChangeState, Entity, Op},
+            knowledge::from_form,
+        },
+        state::{desk, submit_or_keep},
+        store::new_id,
+    };
+
+    let entity = Entity::new(kind, new_id::<PageId>().as_str());
+    let change = Change::new(entity.clone(), Op::Create).with(from_form(fields));
+    let outcome = submit_or_keep(&desk()?, change).await?;
+    if let (ChangeState::Applied, Some(path)) = (outcome.state, entity.path()) {
+        leptos_axum::redirect(&path);
+    }
+    Ok(outcome)
+}
+
+/// Writes the fields that are given. What cannot be saved is kept and shown on a page of its own.
+#[server(prefix = "/fn", endpoint = "save_entry")]
+pub async fn save_entry(
+    /// What it is.
+    kind: EntityKind,
+    /// Which one.
+    id: String,
+    /// The revision that the form was filled from.
+    revision: Revision,
+    /// What to write, by field.
+    #[server(default)]
+    fields: BTreeMap<String, String>,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::{
+            change::{Change, Entity, Op},
+            knowledge::from_form,
+        },
+        state::{desk, submit_or_keep},
+    };
+
+    let change = Change::new(Entity::new(kind, &id), Op::Update).with(from_form(fields));
+    submit_or_keep(&desk()?, change.based_on(revision)).await
+}
+
+/// Moves a page, a ref or a task to the bin and goes to the list.
+#[server(prefix = "/fn", endpoint = "delete_entry")]
+pub async fn delete_entry(
+    /// What it is.
+    kind: EntityKind,
+    /// Which one.
+    id: String,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::change::{Change, Entity, Op},
+        state::desk,
+    };
+
+    let outcome = desk()?.gate.submit(Change::new(Entity::new(kind, &id), Op::Delete)).await?;
+    leptos_axum::redirect(&format!("/knowledge?kind={}", kind.word()));
+    Ok(outcome)
+}
+
+/// The versions of a page, a ref or a task, newest first.
+#[server(prefix = "/fn", endpoint = "list_entry_versions")]
+pub async fn list_entry_versions(
+    /// What it is.
+    kind: EntityKind,
+    /// Which one.
+    id: String,
+    /// Only those before this one.
+    before: Option<Revision>,
+) -> Result<Page<VersionSummary>, ApiError> {
+    use crate::{
+        domain::{change::Entity, list::PAGE_SIZE},
+        state::desk,
+    };
+
+    let entity = Entity::new(kind, &id);
+    Ok(desk()?.read().await?.entry_versions_of(&entity, before, PAGE_SIZE).await?)
+}
+
+/// What differs between two versions.
+#[server(prefix = "/fn", endpoint = "compare_entry_versions")]
+pub async fn compare_entry_versions(
+    /// What it is.
+    kind: EntityKind,
+    /// Which one.
+    id: String,
+    /// The older one.
+    from: Revision,
+    /// The newer one.
+    to: Revision,
+) -> Result<Vec<ProposedField>, ApiError> {
+    use crate::{domain::change::Entity, state::desk};
+
+    desk()?.gate.compare(&Entity::new(kind, &id), from, to).await
+}
+
+/// Makes an old version the newest one.
+#[server(prefix = "/fn", endpoint = "restore_entry_version")]
+pub async fn restore_entry_version(
+    /// What it is.
+    kind: EntityKind,
+    /// Which one.
+    id: String,
+    /// Which version.
+    revision: Revision,
+) -> Result<Outcome, ApiError> {
+    use crate::{domain::change::Entity, state::desk};
+
+    desk()?.gate.restore_version(Entity::new(kind, &id), revision).await
+}
