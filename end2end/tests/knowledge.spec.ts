@@ -16,9 +16,12 @@ async function add(page: Page, kind: "page" | "ref" | "task", fields: Record<str
   return new URL(page.url()).pathname;
 }
 
-async function save(page: Page, script: boolean) {
+/** Saves what is written, and waits until the page shows the version that it became. */
+async function save(page: Page) {
+  const version = page.locator(".editor-actions").getByText(/^v\d/);
+  const before = Number((await version.textContent())!.match(/\d+/)![0]);
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  if (script) await expect(page.getByRole("status").filter({ hasText: "Saved." })).toBeVisible();
+  await expect(version).toContainText(`v${before + 1} `);
 }
 
 test("a page is written, linked, read, changed and restored", async ({ page, javaScriptEnabled }) => {
@@ -26,11 +29,11 @@ test("a page is written, linked, read, changed and restored", async ({ page, jav
   const [first, second] = [unique("First "), unique("Second ")];
   const target = await add(page, "page", { "Title of the new page": first }, script);
   await page.getByLabel("Text", { exact: true }).fill("# Head\n\nBe brief.");
-  await save(page, script);
+  await save(page);
 
   await add(page, "page", { "Title of the new page": second }, script);
   await page.getByLabel("Text", { exact: true }).fill(`See [[${first.toLowerCase()}]] and [[Nobody at all]].`);
-  await save(page, script);
+  await save(page);
   await page.getByRole("link", { name: "Preview" }).click();
   const prose = page.locator(".prose");
   await expect(prose.locator(".missing")).toHaveText("Nobody at all");
@@ -41,7 +44,7 @@ test("a page is written, linked, read, changed and restored", async ({ page, jav
   await expect(page.getByRole("link", { name: second })).toBeVisible();
   await expect(page.getByLabel("Text", { exact: true })).toHaveValue("# Head\n\nBe brief.");
   await page.getByLabel("Text", { exact: true }).fill("# Head\n\nBe very brief.");
-  await save(page, script);
+  await save(page);
   await page.getByRole("link", { name: "Versions" }).click();
   const drawer = page.getByRole("complementary", { name: "Versions" });
   await expect(drawer.locator("ins")).toHaveText("very ");
@@ -57,7 +60,7 @@ test("a ref keeps its address, its note and a pasted text", async ({ page, javaS
   await add(page, "ref", { Address: "https://example.org/a", Title: title }, javaScriptEnabled);
   await page.getByLabel("Note").fill("Read this first.");
   await page.getByLabel("Text", { exact: true }).fill("What it says.");
-  await save(page, javaScriptEnabled);
+  await save(page);
   const link = page.getByRole("link", { name: "example.org" });
   await expect(link).toHaveAttribute("href", "https://example.org/a");
   await expect(link).toHaveAttribute("rel", "noopener noreferrer nofollow");
@@ -73,7 +76,7 @@ test("a task is due, overdue and done", async ({ page, javaScriptEnabled }) => {
   const title = unique("Task ");
   await add(page, "task", { "What is to be done": title, Due: "2020-01-02" }, javaScriptEnabled);
   await page.getByLabel("Doing").check();
-  await save(page, javaScriptEnabled);
+  await save(page);
   await open(page, "/knowledge?kind=task", javaScriptEnabled);
   const row = page.getByRole("listitem").filter({ hasText: title });
   await expect(row).toContainText("Overdue since 2 Jan 2020");
