@@ -119,4 +119,23 @@ mod tests {
         assert_eq!(prompt["required"], serde_json::json!(["systemPrompt"]));
         assert!(prompt["properties"]["systemPrompt"]["description"].is_string());
     }
+
+    #[test]
+    fn the_companion_looks_and_proposes_and_no_tool_decides() {
+        let names = |tools: &Registry| -> Vec<String> {
+            tools.specs().iter().map(|spec| spec.name.clone()).collect()
+        };
+        let (companion, persona) = (names(&companion_tools()), names(&persona_tools()));
+
+        assert_eq!(companion, ["search", "read", "context", "propose_change"]);
+        for name in companion.iter().chain(&persona) {
+            for verb in ["approve", "accept", "decide", "reject", "undo", "restore", "purge"] {
+                assert!(!name.contains(verb), "{name}");
+            }
+        }
+        for spec in companion_tools().specs() {
+            assert!(spec.description.len() > 20, "{} has no description", spec.name);
+            assert_eq!(spec.schema["type"], "object", "{}", spec.name);
+        }
+    }
 }

@@ -190,7 +190,13 @@ async fn say(
         None => None,
     };
     let agent = &desk.agent;
-    let run = agent.say_in(&desk.scope, &path.id, &said.content, context.as_deref()).await?;
+    let run = agent.say_in(&desk.scope, &path.id, &said.content, context.as_deref()).await;
+    let run = run.map_err(|error| match error {
+        ApiError::Invalid { field, rule } if field == "message" => {
+            ApiError::invalid("content", rule)
+        }
+        other => other,
+    })?;
     Ok(Created(Kept { id: run.message_id, run_id: run.id }))
 }
 
@@ -264,7 +270,7 @@ fn summary(call: &ToolCall) -> String {
     call.input.to_string().chars().take(120).collect()
 }
 
-/// The answer to a message. The run that gives it is begun if there is none.
+/// The answer to a message.
 async fn follow(
     State(state): State<AppState>,
     desk: Desk,

@@ -62,6 +62,9 @@ pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refus
         return Ok(Applied { from: None, to: None, before: Fields::new() });
     }
     let head = entity::head(link, &change.entity).await?;
+    if head.binned && matches!(change.op, Op::Update | Op::Delete | Op::Label) {
+        return Err(ApiError::InBin { what: change.entity.kind.noun().into() }.into());
+    }
     if change.op == Op::Update {
         let mut wanted = head.fields.clone();
         wanted.extend(change.patch.clone());

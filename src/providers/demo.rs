@@ -9,6 +9,7 @@ mod answer;
 mod arithmetic;
 mod character;
 mod clause;
+mod companion;
 mod input_request;
 mod pace;
 mod persona_request;

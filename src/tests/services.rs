@@ -7,7 +7,7 @@ mod conversation;
 mod keys;
 mod patience;
 mod retries;
-mod wire;
+pub mod wire;
 
 use std::{sync::Mutex, time::Duration};
 

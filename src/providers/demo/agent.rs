@@ -4,11 +4,10 @@ use serde_json::json;
 
 use super::{
     answer,
-    clause::requests,
     plan::Answer,
     progress::{Halt, Progress, Written},
     recall,
-    request::Request,
+    request::{Request, requests},
     story::Story,
     which::Which,
 };

@@ -44,6 +44,9 @@ pub fn lead(tool: &str) -> &'static str {
         "update_system_prompt" | "patch_system_prompt" => "I will change the system prompt.",
         "create_test_input" => "I will add that test input.",
         "run_test_inputs" => "I will run the test inputs.",
+        "search" => "Let me look for that.",
+        "context" => "Let me see what you are looking at.",
+        "propose_change" => "I will draft that.",
         _ => "One moment.",
     }
 }

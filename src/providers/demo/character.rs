@@ -2,10 +2,9 @@
 
 use super::{
     arithmetic,
-    clause::requests,
     plan::Answer,
     recall,
-    request::Request,
+    request::{Request, requests},
     story::Story,
     voice::{hash, voice},
 };

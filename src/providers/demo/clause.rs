@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    request::{Request, Verb, understand},
+    request::Verb,
     words::{Word, words},
 };
 
@@ -149,7 +149,7 @@ enum Border {
 }
 
 /// A clause that was found in a message.
-struct Found {
+struct Found<Request> {
     range: Range<usize>,
     previous: Option<Request>,
     requests: Vec<Request>,
@@ -157,11 +157,17 @@ struct Found {
     has_grown: bool,
 }
 
-/// The requests of a message, in order. `asked` is what the message may go on with.
-pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
+/// The requests of a message, in order. `asked` is what the message may go on with; `understand` reads
+/// one clause after the request before it, and `unclear` is what nobody understands.
+pub fn read<Request: Clone>(
+    text: &str,
+    asked: Option<&Request>,
+    understand: impl Fn(&Clause<'_>, Option<&Request>) -> Vec<Request>,
+    unclear: impl Fn(String) -> Request,
+) -> Vec<Request> {
     let words = words(text);
     let clause = |range: &Range<usize>| Clause::new(text, &words[range.clone()]);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<Found<Request>> = Vec::new();
     for (range, border) in pieces(&words) {
         let range = without_number(&words, range);
         let previous =
@@ -210,7 +216,7 @@ pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
         match (again.is_empty(), found.requests.is_empty()) {
             (false, _) => again,
             (true, false) => found.requests,
-            (true, true) => vec![Request::Unclear(clause.written().to_owned())],
+            (true, true) => vec![unclear(clause.written().to_owned())],
         }
     });
     told.collect()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{agent, character, story::Story};
+use super::{agent, character, companion, story::Story};
 use crate::{
     domain::{
         message::{Carried, PartBody},
@@ -30,12 +30,18 @@ pub struct Call {
     pub input: Value,
 }
 
-/// The whole answer. With the persona editor's tools it is that editor's agent; without, a persona.
+/// The whole answer. With the persona editor's tools it is that editor's agent, with those that make
+/// drafts about everything the companion; without any, a persona.
 pub fn plan(ask: &Ask<'_>) -> Vec<ModelEvent> {
     let story = Story::read(ask.turns);
-    let is_editor = ask.tools.iter().any(|tool| tool.name == "get_persona");
-    let answer =
-        if is_editor { agent::answer(&story, ask.tools) } else { character::answer(ask, &story) };
+    let has = |name: &str| ask.tools.iter().any(|tool| tool.name == name);
+    let answer = if has("get_persona") {
+        agent::answer(&story, ask.tools)
+    } else if has("propose_change") {
+        companion::answer(&story, ask.tools)
+    } else {
+        character::answer(ask, &story)
+    };
 
     let stop = if answer.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
     let mut events = Vec::new();

@@ -111,8 +111,15 @@ impl<'story> Progress<'story> {
         })
     }
 
-    /// What a tool gave, if it was used.
+    /// What a tool gave as JSON, if it was used.
     pub fn result(&mut self, name: &'static str, input: Value) -> Result<Value, Halt> {
+        let output = self.told(name, input)?;
+        serde_json::from_str(output)
+            .map_err(|_| Halt::Failed(format!("I could not read what the tool `{name}` gave me.")))
+    }
+
+    /// What a tool said, if it was used.
+    pub fn told(&mut self, name: &'static str, input: Value) -> Result<&'story str, Halt> {
         if !self.has(name) {
             let sentence = format!("I cannot do that here: I am not given the tool `{name}`.");
             return Err(Halt::Failed(sentence));
@@ -123,9 +130,7 @@ impl<'story> Progress<'story> {
         // What stands before it belongs to another plan, such as another model's.
         self.done.drain(..place);
         match self.done.pop_front().map(|done| done.result) {
-            Some(Ok(output)) => serde_json::from_str(output).map_err(|_| {
-                Halt::Failed(format!("I could not read what the tool `{name}` gave me."))
-            }),
+            Some(Ok(output)) => Ok(output),
             Some(Err(output)) => Err(Halt::Failed(format!(
                 "That did not work: “{}” I stopped there; nothing else was done.",
                 first_sentence(output)

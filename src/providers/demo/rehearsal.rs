@@ -105,13 +105,76 @@ pub struct Scene {
     pub answer: String,
 }
 
+/// Lets the loop run to its end, with tools that do this.
+pub fn perform(
+    turns: &mut Vec<Turn>,
+    tools: &[ToolSpec],
+    mut used: impl FnMut(&ToolCall) -> ToolResult,
+) -> Scene {
+    let mut scene = Scene { calls: Vec::new(), lead: String::new(), answer: String::new() };
+    loop {
+        let events = plan(&ask("You have tools.", turns, tools));
+        let said = words(&events);
+        if !said.is_empty() {
+            turns.push(turn(Role::Assistant, PartBody::Text(said.clone())));
+        }
+        let calls = calls(&events);
+        let Some(ModelEvent::Stop(stop)) = events.last() else { panic!("no stop: {events:?}") };
+        if calls.is_empty() {
+            assert_eq!(*stop, StopReason::EndTurn);
+            scene.answer = said;
+            return scene;
+        }
+        assert_eq!(*stop, StopReason::ToolUse);
+        scene.lead.push_str(&said);
+        let lines = calls.iter().map(|call| format!("{} {}", call.name, call.input));
+        scene.calls.push(lines.collect::<Vec<_>>().join(" + "));
+        assert!(scene.calls.len() < 30, "no end: {:?}", scene.calls);
+        for call in calls {
+            turns.push(turn(Role::Assistant, PartBody::ToolCall(call.clone())));
+            let result = used(&call);
+            turns.push(turn(Role::User, PartBody::ToolResult(result)));
+        }
+    }
+}
+
+fn calls(events: &[ModelEvent]) -> Vec<ToolCall> {
+    let calls = events.iter().filter_map(|event| match event {
+        ModelEvent::ToolCall { name, input: Ok(input), carried } => Some(ToolCall {
+            call: CallId::new(carried.id.clone().expect("an id")),
+            name: name.clone(),
+            input: input.clone(),
+        }),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// Tools by their names alone.
+pub fn tools(names: &[&str]) -> Vec<ToolSpec> {
+    let tools = names.iter().map(|name| ToolSpec {
+        name: (*name).into(),
+        description: String::new(),
+        schema: json!({ "type": "object" }),
+    });
+    tools.collect()
+}
+
+/// What a tool said.
+pub fn result(call: &ToolCall, output: Result<String, String>) -> ToolResult {
+    let is_error = output.is_err();
+    ToolResult {
+        call: call.call.clone(),
+        name: call.name.clone(),
+        output: output.unwrap_or_else(|sentence| sentence),
+        is_error,
+        change_id: None,
+        sources: Vec::new(),
+    }
+}
+
 impl Stage {
     pub fn new() -> Self {
-        let tools = TOOLS.iter().map(|name| ToolSpec {
-            name: (*name).into(),
-            description: String::new(),
-            schema: json!({ "type": "object" }),
-        });
         Self {
             name: "Optimist".into(),
             prompt: "You look for what can still be done.".into(),
@@ -121,67 +184,25 @@ impl Stage {
             ],
             state: "applied",
             broken: None,
-            tools: tools.collect(),
+            tools: tools(TOOLS),
             turns: Vec::new(),
         }
     }
 
     /// Says this and lets the loop run to its end.
     pub fn say(&mut self, text: &str) -> Scene {
-        self.turns.push(user(text));
-        let mut scene = Scene { calls: Vec::new(), lead: String::new(), answer: String::new() };
-        loop {
-            let events = plan(&ask("You edit a persona.", &self.turns, &self.tools));
-            let said = words(&events);
-            if !said.is_empty() {
-                self.turns.push(turn(Role::Assistant, PartBody::Text(said.clone())));
-            }
-            let calls = self.calls(&events);
-            let Some(ModelEvent::Stop(stop)) = events.last() else { panic!("no stop: {events:?}") };
-            if calls.is_empty() {
-                assert_eq!(*stop, StopReason::EndTurn);
-                scene.answer = said;
-                return scene;
-            }
-            assert_eq!(*stop, StopReason::ToolUse);
-            scene.lead.push_str(&said);
-            let lines = calls.iter().map(|call| format!("{} {}", call.name, call.input));
-            scene.calls.push(lines.collect::<Vec<_>>().join(" + "));
-            assert!(scene.calls.len() < 30, "no end: {:?}", scene.calls);
-            for call in calls {
-                self.turns.push(turn(Role::Assistant, PartBody::ToolCall(call.clone())));
-                let result = self.used(&call);
-                self.turns.push(turn(Role::User, PartBody::ToolResult(result)));
-            }
-        }
-    }
-
-    fn calls(&self, events: &[ModelEvent]) -> Vec<ToolCall> {
-        let calls = events.iter().filter_map(|event| match event {
-            ModelEvent::ToolCall { name, input: Ok(input), carried } => Some(ToolCall {
-                call: CallId::new(carried.id.clone().expect("an id")),
-                name: name.clone(),
-                input: input.clone(),
-            }),
-            _ => None,
-        });
-        calls.collect()
+        let (mut turns, tools) = (std::mem::take(&mut self.turns), self.tools.clone());
+        turns.push(user(text));
+        let scene = perform(&mut turns, &tools, |call| self.used(call));
+        self.turns = turns;
+        scene
     }
 
     fn used(&mut self, call: &ToolCall) -> ToolResult {
         let broken = self.broken.filter(|(name, _)| *name == call.name);
-        let output = match broken {
-            Some((_, sentence)) => sentence.to_owned(),
-            None => self.output(&call.name, &call.input).to_string(),
-        };
-        let (name, is_error) = (call.name.clone(), broken.is_some());
-        ToolResult {
-            call: call.call.clone(),
-            name,
-            output,
-            is_error,
-            change_id: None,
-            sources: Vec::new(),
+        match broken {
+            Some((_, sentence)) => result(call, Err(sentence.to_owned())),
+            None => result(call, Ok(self.output(&call.name, &call.input).to_string())),
         }
     }
 

@@ -1,6 +1,11 @@
 //! What people ask the persona editor's agent for, as far as a script can tell.
 
-use super::{arithmetic, clause::Clause, input_request, persona_request, recall, which::Which};
+use super::{
+    arithmetic,
+    clause::{self, Clause},
+    input_request, persona_request, recall,
+    which::Which,
+};
 
 /// One thing that a person asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,8 +177,13 @@ impl Noun {
     }
 }
 
+/// The requests of a message, in order. `asked` is what the message may go on with.
+pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
+    clause::read(text, asked, understand, Request::Unclear)
+}
+
 /// What one clause asks for; nothing when it cannot be told. `previous` is what was asked before it.
-pub fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
+fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
     if let Some(request) = small_talk(clause) {
         return vec![request];
     }
@@ -215,7 +225,7 @@ pub fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Reques
 }
 
 /// Greetings, thanks, and questions about the agent itself.
-fn small_talk(clause: &Clause<'_>) -> Option<Request> {
+pub fn small_talk(clause: &Clause<'_>) -> Option<Request> {
     let is_short = clause.words.len() <= 8;
     let about_itself =
         ["who are you", "what are you", "what can you do", "what do you do", "your name"]

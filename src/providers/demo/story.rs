@@ -4,11 +4,16 @@ use serde_json::Value;
 
 use crate::domain::message::{PartBody, Role, Turn};
 
+/// How a text begins that the house puts before the person's words.
+const NOTE: &str = "[Greenroom, not the person, adds:";
+
 /// A conversation, read.
 #[derive(Debug, Default, PartialEq)]
 pub struct Story<'turns> {
     /// What the person says now.
     pub text: &'turns str,
+    /// What the house adds to it.
+    pub note: Option<&'turns str>,
     /// What the person said before, oldest first.
     pub earlier: Vec<&'turns str>,
     /// What the demo said last, before the person's words of now.
@@ -39,7 +44,8 @@ impl<'turns> Story<'turns> {
         for turn in turns {
             match (&turn.part.body, turn.role) {
                 (PartBody::Text(text), Role::User) => {
-                    if is_asked {
+                    story.note = Some(story.text).filter(|before| before.starts_with(NOTE));
+                    if is_asked && story.note.is_none() {
                         story.earlier.push(story.text);
                     }
                     is_asked = true;
@@ -65,5 +71,21 @@ impl<'turns> Story<'turns> {
             }
         }
         story
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::rehearsal::user, *};
+
+    #[test]
+    fn what_the_house_adds_is_nothing_that_the_person_said() {
+        let note = "[Greenroom, not the person, adds:\nThe person is looking at a page.\n]";
+        let turns = [user("Hello"), user(note), user("What did I say?")];
+
+        let story = Story::read(&turns);
+
+        assert_eq!((story.text, story.note), ("What did I say?", Some(note)));
+        assert_eq!(story.earlier, ["Hello"]);
     }
 }

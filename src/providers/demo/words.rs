@@ -21,6 +21,9 @@ pub struct Word {
 const FOLLOWERS: &[&str] =
     &["to", "with", "by", "in", "into", "and", "then", "from", "as", "at", "instead", "please"];
 
+/// More letters than any of them has.
+const LONGEST: usize = 8;
+
 /// The words of a text.
 pub fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
@@ -139,7 +142,9 @@ fn close_single(text: &str, from: usize, mark: char, close: char) -> Option<usiz
         }
         if letter == close && !before.is_whitespace() && !next.is_some_and(char::is_alphanumeric) {
             last = Some(from + length);
-            let follower = rest.split_whitespace().next().unwrap_or_default().to_lowercase();
+            // Only as much of it as tells: a text may be one word of fifty thousand letters.
+            let follower = rest.trim_start().chars().take_while(|letter| !letter.is_whitespace());
+            let follower: String = follower.take(LONGEST).collect::<String>().to_lowercase();
             let ends = next.is_none_or(|next| !next.is_whitespace()) || follower.is_empty();
             if ends || FOLLOWERS.contains(&follower.as_str()) {
                 break;

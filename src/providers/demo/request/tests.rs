@@ -1,6 +1,6 @@
 //! What is understood, sentence by sentence.
 
-use super::{super::clause::requests, *};
+use super::*;
 
 fn about(text: &str) -> Which {
     Which::About(text.into())

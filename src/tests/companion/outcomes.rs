@@ -1,0 +1,136 @@
+//! What the model is told beside the person's words: where they are, and what became of its drafts.
+
+use axum::http::Method;
+use greenroom::providers::{Dialect, TimeLimits};
+use serde_json::{Value, json};
+
+use super::{ambient, made, say, say_of};
+use crate::{
+    fake_service::{FakeService, Reply},
+    services::wire::{self, Ending},
+    support::{House, on_both},
+};
+
+on_both!(a_rejected_draft_is_told_once_and_not_proposed_again);
+
+const DIALECT: Dialect = Dialect::OpenaiChat;
+
+/// A house whose companion speaks with a model of a fake service.
+async fn house() -> (House, FakeService) {
+    let fake = FakeService::start().await;
+    let environment = [
+        ("OPENAI_BASE_URL", format!("http://{}/v1", fake.address)),
+        ("OPENAI_API_KEY", "c4n4ry-0123456789".to_owned()),
+    ];
+    let house = House::with_services(&environment, TimeLimits::default()).await;
+    ambient(&house).await;
+    let model = json!({"model": "gpt-4o"});
+    house.call(Method::PUT, "/api/storage/personas/companion", model).await.good();
+    (house, fake)
+}
+
+/// What the last request to the model gave as the person's last message.
+fn heard(fake: &FakeService) -> String {
+    let body = fake.asked().pop().unwrap().body;
+    let messages = body["messages"].as_array().unwrap().clone();
+    let last = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+    match &last["content"] {
+        Value::String(text) => text.clone(),
+        parts => parts.to_string(),
+    }
+}
+
+fn proposing(input: &Value) -> Reply {
+    let call = wire::call(DIALECT, "propose_change", input);
+    let ending = wire::ending(DIALECT, Ending::Calls, &wire::usage(DIALECT));
+    Reply::stream([wire::opening(DIALECT), call, ending].concat())
+}
+
+fn saying(words: &str) -> Reply {
+    Reply::stream(wire::answer(DIALECT, words))
+}
+
+#[tokio::test]
+async fn what_the_person_looks_at_and_marks_is_told_to_the_model_and_kept_nowhere() {
+    let (house, fake) = house().await;
+    let page = made(&house, "pages", json!({"title": "Harbour", "body": "x"})).await;
+    fake.play([saying("It is a page.")]);
+    let marked = "a-very-marked-passage";
+    let view = json!({"entityType": "page", "entityId": page});
+
+    let said = json!({"content": "Where am I?", "view": view, "selection": marked});
+    assert_eq!(say_of(&house, said).await.words(), "It is a page.");
+
+    let heard = heard(&fake);
+    assert!(heard.contains("[Greenroom, not the person, adds:"), "{heard}");
+    assert!(heard.contains("Where am I?") && heard.contains(marked), "{heard}");
+    let told = format!("the page “Harbour” (entityType page, entityId {page})");
+    assert!(heard.contains(&told), "{heard}");
+    let bytes = house.database_bytes();
+    let kept = |text: &str| bytes.windows(text.len()).any(|piece| piece == text.as_bytes());
+    assert!(kept("Where am I?") && kept("It is a page."), "the messages are kept");
+    for text in [marked, "The person is looking at", "not the person, adds"] {
+        assert!(!kept(text), "{text} is kept");
+    }
+
+    // The next message is not about that page any more.
+    fake.play([saying("No.")]);
+    say(&house, "And now?").await;
+    let last = fake.asked().pop().unwrap().body.to_string();
+    assert!(!last.contains(marked) && !last.contains("The person is looking at"), "{last}");
+}
+
+#[tokio::test]
+async fn the_model_is_told_what_became_of_its_drafts() {
+    let (house, fake) = house().await;
+    let task =
+        |title: &str| json!({"op": "create", "entityType": "task", "task": {"title": title}});
+    let mut drafts = Vec::new();
+    for title in ["Accepted", "Refused", "Dropped", "Undone", "Waiting"] {
+        fake.play([proposing(&task(title)), saying("Drafted.")]);
+        drafts.extend(say(&house, title).await.drafts());
+    }
+    let decide = async |place: usize, verb: &str, body: Value| {
+        let path = format!("/api/pending-changes/{}/{verb}", drafts[place]);
+        house.call(Method::POST, &path, body).await.good();
+    };
+    decide(0, "approve", json!({})).await;
+    decide(1, "reject", json!({"reason": "Too early in the year."})).await;
+    decide(2, "reject", json!({})).await;
+    decide(3, "approve", json!({})).await;
+    house.call(Method::POST, &format!("/api/changes/{}/undo", drafts[3]), json!({})).await.good();
+    fake.asked();
+
+    fake.play([saying("I see.")]);
+    say(&house, "So?").await;
+
+    let heard = heard(&fake);
+    for part in [
+        format!("(draft {}): accepted; the person may have taken only some of it", drafts[0]),
+        format!("(draft {}): rejected; the person said: Too early in the year.", drafts[1]),
+        format!("(draft {}): rejected without a reason.", drafts[2]),
+        format!("(draft {}): accepted, and then taken back by the person.", drafts[3]),
+    ] {
+        assert!(heard.contains(&part), "{part} is not in {heard}");
+    }
+    assert!(!heard.contains(&drafts[4]), "it still waits: {heard}");
+
+    fake.play([saying("Yes.")]);
+    say(&house, "Still?").await;
+    let last = fake.asked().pop().unwrap().body.to_string();
+    assert!(!last.contains("What became of your drafts"), "told twice: {last}");
+}
+
+async fn a_rejected_draft_is_told_once_and_not_proposed_again(house: House) {
+    let draft = say(&house, "Add a task 'Ring the bell'").await.drafts().remove(0);
+    let path = format!("/api/pending-changes/{draft}/reject");
+    house.call(Method::POST, &path, json!({"reason": "It is broken"})).await.good();
+
+    let next = say(&house, "Thanks").await;
+
+    assert_eq!(next.drafts(), Vec::<String>::new());
+    let words = next.words();
+    assert!(words.starts_with("You did not want my draft"), "{words}");
+    assert!(words.contains("because “It is broken”"), "{words}");
+    assert_eq!(say(&house, "Thanks").await.words(), "You are welcome.");
+}
