@@ -3,7 +3,7 @@
 //! Such a page is the same with and without JavaScript. With it, going there and sending its forms
 //! does not load the document anew: the page is fetched as it is, and its content put in place.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use gloo_net::http::{Request, Response};
 use leptos::{ev, html::Div, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_local};
@@ -28,8 +28,8 @@ use crate::{
 const PLACE: &str = "served";
 
 thread_local! {
-    /// Loads the page that is shown once more.
-    static AGAIN: RefCell<Option<(ServedPage, Callback<()>)>> = const { RefCell::new(None) };
+    /// The page that is shown, and what loads it once more.
+    static AGAIN: Cell<Option<(ServedPage, Callback<()>)>> = const { Cell::new(None) };
 }
 
 /// Shows a page that the server renders.
@@ -72,13 +72,13 @@ pub fn served(page: ServedPage) -> AnyView {
         }
         wanted
     });
+    // It stands until another page takes its place: once this one is gone, it does nothing.
     let again = Callback::new(move |()| {
         if let Some(address) = shown.try_get_value() {
             load.run(address);
         }
     });
     AGAIN.set(Some((page, again)));
-    on_cleanup(|| AGAIN.set(None));
     let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
 }
@@ -86,14 +86,14 @@ pub fn served(page: ServedPage) -> AnyView {
 /// Loads the page that is shown once more, unless somebody is writing on it.
 fn refresh_served() {
     let writing = document().get_element_by_id(PLACE).is_some_and(|place| has_writing(&place));
-    if !writing && let Some((_, again)) = AGAIN.with_borrow(Clone::clone) {
-        again.run(());
+    if !writing && let Some((_, again)) = AGAIN.get() {
+        again.try_run(());
     }
 }
 
 /// Something changed in the Space: a page that lists such things shows it.
 pub fn renew_served() {
-    if AGAIN.with_borrow(|shown| shown.is_some_and(|(page, _)| page.is_live())) {
+    if AGAIN.get().is_some_and(|(page, _)| page.is_live()) {
         refresh_served();
     }
 }
