@@ -121,7 +121,9 @@ fn patches(
             }
             next_look = Instant::now() + PACE;
         }
-        yield following.end().await;
+        for patch in following.end().await {
+            yield patch;
+        }
     }
 }
 
@@ -157,12 +159,17 @@ impl Following {
         Patch { id, html, into: "turns".into(), over: false }
     }
 
-    /// The end: the turn as it is kept.
-    async fn end(&mut self) -> Patch {
+    /// The end: the last words, and how it ended. The rest stands as it is, for somebody may be deciding
+    /// on a draft already.
+    async fn end(&mut self) -> Vec<Patch> {
         if let Ok(run) = self.desk.agent.run(&self.desk.scope, &self.run.id).await {
             self.run = run;
         }
-        Patch { over: true, ..self.whole().await }
+        let open = self.open.take().map(|open| open.part);
+        let mut patches: Vec<Patch> =
+            open.and_then(|part| self.part_whole(&part)).into_iter().collect();
+        patches.push(Patch { over: true, ..self.foot(None) });
+        patches
     }
 
     /// What the page shows after these events, as far as it changed.
@@ -195,7 +202,9 @@ impl Following {
                     }
                 }
                 RunEvent::Retrying { reason, attempt, .. } => {
-                    patches.push(self.foot(format!("{reason} Asking again (attempt {attempt})…")));
+                    patches.push(
+                        self.foot(Some(format!("{reason} Asking again (attempt {attempt})…"))),
+                    );
                 }
                 RunEvent::Started { .. }
                 | RunEvent::StepStarted { .. }
@@ -225,7 +234,7 @@ impl Following {
         self.piece(step_id(&call.call), Piece::Step { call, result })
     }
 
-    fn foot(&self, told: String) -> Patch {
+    fn foot(&self, told: Option<String>) -> Patch {
         let message = self.run.reply(Vec::new());
         let turn = ShownTurn {
             id: message.id,
@@ -234,10 +243,10 @@ impl Following {
             pieces: Vec::new(),
             at: message.created_at,
             model: message.model,
-            stop: None,
+            stop: message.stop,
             spent: message.spent,
             run: Some(self.run.clone()),
-            told: Some(told),
+            told,
         };
         let (id, into) = (foot_id(self.reply()), format!("turn-{}", self.reply()));
         Patch { id, html: html(move || view! { <TurnFoot turn/> }.into_any()), into, over: false }

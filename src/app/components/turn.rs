@@ -207,7 +207,7 @@ pub fn TurnFoot(
             </form>
         }
     };
-    let copies = turn.role == Role::Assistant && !turn.pieces.is_empty();
+    let copies = turn.role == Role::Assistant && !going_on;
     view! {
         <div class="turn-foot" id=id>
             {told.map(|told| view! { <p class="small" class:working=going_on>{told}</p> })}

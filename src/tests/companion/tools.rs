@@ -95,7 +95,7 @@ async fn what_is_read_comes_whole_in_pieces_that_join(house: House) {
             None => whole.push_str(text),
         }
     }
-    let told = whole.strip_prefix("## body (body)\n").unwrap();
+    let told = whole.strip_prefix("## body (text)\n").unwrap();
     assert_eq!(told, format!("{body}\n\n## title (title)\nLong"));
 }
 

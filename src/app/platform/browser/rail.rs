@@ -11,7 +11,7 @@ use web_sys::{
 
 use super::{
     here::{Source, close_later},
-    served::{fetch_text, send_form},
+    served::{fetch_text, has_writing, send_form},
 };
 use crate::{
     app::state::panel::InRail,
@@ -45,6 +45,8 @@ fn all(within: &Document, selector: &str) -> Vec<Element> {
 
 fn put(patch: &Patch) {
     match by_id(&patch.id) {
+        // What somebody is writing stays.
+        Some(element) if has_writing(&element) => {}
         Some(element) => {
             // What somebody opened stays open.
             let open = element.has_attribute("open");
@@ -175,7 +177,7 @@ pub fn put_draft(id: &str, done: impl Fn() + 'static) {
     let address = format!("/rail/drafts/{id}");
     spawn_local(async move {
         if let Ok(html) = fetch_text(&address).await {
-            for element in all(&document(), &card) {
+            for element in all(&document(), &card).iter().filter(|card| !has_writing(card)) {
                 element.set_outer_html(&html);
             }
             done();

@@ -51,6 +51,7 @@ pub fn served(page: ServedPage) -> AnyView {
     let shown = StoredValue::new(String::new());
     let load = Callback::new(move |wanted: String| {
         let again = shown.try_get_value().as_ref() == Some(&wanted);
+        let renewing = shown.get_value() == wanted;
         shown.set_value(wanted.clone());
         spawn_local(async move {
             let content = fetch_content(&wanted).await;
@@ -58,6 +59,10 @@ pub fn served(page: ServedPage) -> AnyView {
             let current = shown.try_get_value().is_some_and(|shown| shown == wanted)
                 && !(again && is_writing_served());
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
+                // What somebody began to write meanwhile stays.
+                if renewing && has_writing(&place) {
+                    return;
+                }
                 let content = content.unwrap_or_else(|error| failed(&error));
                 put(&place, &content);
             }
@@ -134,7 +139,7 @@ pub fn ask_before_leaving(event: MouseEvent) {
 }
 
 /// Whether a field holds something else than it came with.
-fn has_writing(place: &Element) -> bool {
+pub fn has_writing(place: &Element) -> bool {
     let Ok(fields) = place.query_selector_all("textarea, input:not([type=hidden])") else {
         return false;
     };
