@@ -147,7 +147,15 @@ const MAX_MARKED_CHARS: usize = 8000;
 /// What the page with this address shows. An address that is not ours shows nothing.
 pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiError> {
     let path = at.split(['?', '#']).next().unwrap_or_default();
-    let entity = Entity::at(path);
+    let entity = match Entity::at(path) {
+        // Where nothing is, or lies in the bin, the companion listens.
+        Some(entity) => match desk.gate.head(&entity).await {
+            Ok(head) => Some(entity).filter(|_| !head.binned),
+            Err(ApiError::NotFound { .. }) => None,
+            Err(error) => return Err(error),
+        },
+        None => None,
+    };
     let listener = match &entity {
         Some(entity) if entity.kind == EntityKind::Persona => {
             Listener::Persona(entity.id.as_str().into())

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio_util::sync::CancellationToken;
@@ -21,6 +24,8 @@ use crate::{
     store::{Head, Link},
 };
 
+/// The most drafts of one run: nobody reviews more.
+const MAX_DRAFTS: usize = 20;
 /// The most sources that a draft names.
 const MAX_SOURCES: usize = 20;
 
@@ -46,6 +51,8 @@ pub struct ToolDesk {
     seen: Mutex<HashMap<Entity, Revision>>,
     /// What was read in this conversation that nobody here wrote.
     sources: Mutex<Vec<Source>>,
+    /// How many drafts this run made.
+    drafts: AtomicUsize,
 }
 
 impl ToolDesk {
@@ -66,7 +73,8 @@ impl ToolDesk {
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
         let (seen, sources) = (Mutex::default(), Mutex::default());
-        Self { agent, scope, persona, stopped, context: None, gate, seen, sources }
+        let drafts = AtomicUsize::new(0);
+        Self { agent, scope, persona, stopped, context: None, gate, seen, sources, drafts }
     }
 
     /// The same desk, from which the person is seen to look at something.
@@ -118,12 +126,18 @@ impl ToolDesk {
 
     /// Brings a change to the gate.
     pub async fn submit(&self, mut change: Change) -> Result<Outcome, ToolError> {
+        if self.drafts.load(Ordering::Relaxed) >= MAX_DRAFTS {
+            let told =
+                format!("{MAX_DRAFTS} drafts wait from this answer alone. Stop here and say so.");
+            return Err(ToolError::TellModel(told));
+        }
         change.untrusted = lock(&self.sources).clone();
         let entity = change.entity.clone();
         let outcome = self.gate.submit(change).await?;
         // The model knows what it wrote itself.
-        if outcome.state == ChangeState::Applied {
-            self.show(entity, outcome.revision);
+        match outcome.state {
+            ChangeState::Applied => self.show(entity, outcome.revision),
+            _ => drop(self.drafts.fetch_add(1, Ordering::Relaxed)),
         }
         Ok(outcome)
     }

@@ -45,7 +45,6 @@ pub fn routes() -> ApiRouter<AppState> {
         .route("/rail/turns", get(earlier))
         .route("/rail/runs/{id}", get(watch))
         .route("/rail/drafts/{id}", get(draft))
-        .route("/rail/waiting", get(waiting))
 }
 
 #[derive(Deserialize)]
@@ -87,7 +86,9 @@ async fn open(
     }
     let style = state.files.style.clone();
     // Only an address within the site leads back.
-    let back = if at.starts_with('/') && !at.starts_with("//") { at } else { "/".into() };
+    let odd = |letter: char| letter == '\\' || letter.is_control();
+    let ours = at.starts_with('/') && !at.starts_with("//") && !at.contains(odd);
+    let back = if ours { at } else { "/".into() };
     let document = html(move || {
         view! {
             <html lang="en">
@@ -190,6 +191,9 @@ fn earlier_link(conversation: Option<&ConversationId>, talk: Option<&Talk>) -> O
 /// Messages before those that are shown.
 async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<String>, ApiError> {
     let Earlier { conversation, until } = asked;
+    if desk.read().await?.conversation_of(&until).await? != conversation {
+        return Err(ApiError::not_found("message"));
+    }
     let talk = desk.agent.talk(&desk.scope, &conversation, Some(&until), AT_ONCE).await?;
     let talk = Talk { run: None, ..talk };
     let more = earlier_link(Some(&conversation), Some(&talk));
@@ -205,11 +209,6 @@ async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<Stri
 async fn draft(desk: Desk, Segments(path): Segments<DraftPath>) -> Result<Html<String>, ApiError> {
     let draft = desk.gate.proposal(&path.id).await?;
     Ok(Html(html(move || view! { <DraftCard draft place="rail"/> }.into_any())))
-}
-
-/// How many drafts wait.
-async fn waiting(desk: Desk) -> Result<Response, ApiError> {
-    Ok(desk.read().await?.count_waiting().await?.to_string().into_response())
 }
 
 /// An answer while it is being given.

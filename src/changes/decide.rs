@@ -89,7 +89,8 @@ impl Gate {
         let mut link = self.store.write(&self.space).await?;
         let draft = link.proposal(id).await?;
         if !link.decide(id, Decision { state, by: Some(user), note, at: now() }).await? {
-            return Err(decided(&draft));
+            // It may have been decided between the look and the try.
+            return Err(decided(&link.proposal(id).await?));
         }
         let outcome = stands(&mut link, &draft, state);
         link.commit().await?;
@@ -168,6 +169,10 @@ async fn taken(
         return Ok(change);
     }
     match change.op {
+        Op::Create if approval.hunks.is_some() => {
+            let rule = "Something new is accepted whole, or in your own words.";
+            Err(ApiError::invalid("hunks", rule).into())
+        }
         Op::Create => {
             change.patch.extend(approval.patch.clone());
             Ok(change)

@@ -135,8 +135,13 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
         conflicts: Vec::new(),
     };
     if change.op == Op::Create {
-        let title = summary::title(&change.patch);
-        return Ok(Comparison { after: change.patch.clone(), ..nothing(title) });
+        // What was made may have been worded by the person.
+        let made = match draft.row.to_revision {
+            Some(first) => entity::fields_at(link, &change.entity, first).await.ok(),
+            None => None,
+        };
+        let after = made.unwrap_or_else(|| change.patch.clone());
+        return Ok(Comparison { title: summary::title(&after), after, ..nothing(String::new()) });
     }
     let head = match entity::head(link, &change.entity).await.map_err(ApiError::from) {
         Ok(head) => head,
@@ -187,10 +192,12 @@ fn merged(
 fn differing(before: &Fields, after: &Fields) -> Vec<ProposedField> {
     let is =
         |fields: &Fields, field: &str| text(fields.get(field).unwrap_or(&serde_json::Value::Null));
-    after
-        .keys()
-        // Where a test input stands, and whose it is, is not what people read.
-        .filter(|field| !matches!(field.as_str(), "position" | "personaId"))
+    // Where a test input stands, and whose it is, is not what people read.
+    let read = after.keys().filter(|field| !matches!(field.as_str(), "position" | "personaId"));
+    let mut read: Vec<&String> = read.collect();
+    // What it is called comes first.
+    read.sort_by_key(|field| !summary::TITLES.contains(&field.as_str()));
+    read.into_iter()
         .map(|field| (field, is(before, field), is(after, field)))
         .filter(|(_, before, after)| before != after)
         .map(|(field, before, after)| ProposedField {

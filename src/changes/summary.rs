@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::domain::change::{Change, ChangeState, Fields, Op, field_label};
 
 /// The fields by which a thing is called, the first that says something.
-const TITLES: [&str; 5] = ["name", "title", "content", "url", "text"];
+pub const TITLES: [&str; 5] = ["name", "title", "content", "url", "text"];
 /// The most of a text that a summary quotes.
 const QUOTE_CHARS: usize = 60;
 

@@ -204,14 +204,6 @@ impl Link {
         Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
     }
 
-    /// How many drafts wait.
-    pub async fn count_waiting(&mut self) -> Result<i64, StoreError> {
-        const SQL: &str = "select count(*) from pending_changes
-            where space_id = $1 and state = 'pending'";
-        let space = self.space.clone();
-        Ok(on!(self, wire => sqlx::query_scalar(SQL).bind(space.as_str()).fetch_one(wire).await?))
-    }
-
     /// Writes down a decision. `false` when the draft was decided on before.
     pub async fn decide(
         &mut self,

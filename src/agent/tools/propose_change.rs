@@ -64,7 +64,7 @@ enum Wish {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PersonaWish {
-    /// A line of up to 120 characters; needed for a new one.
+    /// A line of up to 200 characters; needed for a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// What the model that plays it is told.

@@ -105,7 +105,9 @@ fn patches(
             match chunk {
                 Some(None) => break,
                 Some(Some(chunk)) => {
-                    for one in chunk.into_iter().flatten() {
+                    for one in chunk {
+                        // Whoever watches comes back, and is shown how it stands.
+                        let Ok(one) = one else { return };
                         fold(&mut following.parts, one.at, &one.event);
                         over |= is_end(&one.event);
                         waiting.push(one.event.clone());

@@ -9,7 +9,6 @@ use super::{
     entry_versions::EntryVersions,
     icon::{Glyph, Icon},
     page_title::PageTitle,
-    problem::RefusedForm,
     when::When,
 };
 use crate::{
@@ -60,7 +59,6 @@ pub fn EntryForm(
             <a href="/knowledge">"Knowledge"</a>
             <a href=list>{kind.plural()}</a>
         </nav>
-        <RefusedForm/>
         <form id="entry" method="post" action=SaveEntry::url() data-quiet data-save data-told="Saved.">
             {hidden()}
             <input type="hidden" name="revision" value=revision.to_string()/>

@@ -170,6 +170,7 @@ impl Talk {
             let run = RunId::new(shown.run.as_str());
             self.shown.set((at, shown));
             if run.as_str().is_empty() {
+                self.following.close();
                 self.running.set(None);
                 self.weigh();
             } else {
@@ -190,7 +191,7 @@ impl Talk {
                 self.announced.try_set("The answer is complete.".into());
             }
             self.weigh();
-            self.on(Event::Streamed);
+            self.on(if over { Event::Answered } else { Event::Streamed });
         });
     }
 
@@ -214,11 +215,21 @@ impl Talk {
                 let here = news.conversation_id.as_ref().map(|id| id.as_str());
                 let begins = news.status == Some(RunStatus::Running);
                 let known = self.running.read_untracked().as_ref() == news.run_id.as_ref();
-                if here == Some(&shown.conversation) && begins && !known {
-                    self.load("");
+                if here == Some(&shown.conversation)
+                    && begins
+                    && !known
+                    && !platform::writing_in_rail()
+                {
+                    self.load(&shown.conversation);
                 }
             }
-            Topic::Missed if loaded && self.running.read_untracked().is_none() => self.load(""),
+            Topic::Missed
+                if loaded
+                    && self.running.read_untracked().is_none()
+                    && !platform::writing_in_rail() =>
+            {
+                self.load(&shown.conversation);
+            }
             Topic::Run | Topic::Missed => {}
         }
     }
@@ -341,6 +352,18 @@ pub fn Composer(
     let area = NodeRef::<Textarea>::new();
     let words = RwSignal::new(String::new());
     let marked = RwSignal::new(String::new());
+    // What was sent along, or left out, does not go along again by itself.
+    let passed = StoredValue::new(String::new());
+    let pass = move || {
+        passed.set_value(marked.get_untracked());
+        marked.set(String::new());
+    };
+    let take_marked = move || {
+        let found = platform::marked_text();
+        if passed.with_value(|passed| *passed != found) {
+            marked.set(found);
+        }
+    };
     let sending = RwSignal::new(false);
     let notices = use_notices();
     let send = move || {
@@ -359,7 +382,7 @@ pub fn Composer(
                     words.update(|words| {
                         *words = words.strip_prefix(&said).unwrap_or(words).to_owned()
                     });
-                    marked.set(String::new());
+                    pass();
                     talk.shown.set(Default::default());
                     let hidden = talk.panel.read_untracked().shown == Shown::Hidden;
                     talk.on(Event::Sent);
@@ -408,7 +431,7 @@ pub fn Composer(
             <Show when=move || !marked.read().trim().is_empty()>
                 <p class="marked small">
                     <q>{move || marked.read().chars().take(120).collect::<String>()}</q>
-                    <button type="button" class="icon tiny" aria-label="Leave the marked passage out" on:click=move |_| marked.set(String::new())>
+                    <button type="button" class="icon tiny" aria-label="Leave the marked passage out" on:click=move |_| pass()>
                         <Glyph icon=Icon::Close/>
                     </button>
                 </p>
@@ -424,7 +447,7 @@ pub fn Composer(
                     maxlength="50000"
                     placeholder=to_whom
                     prop:value=words
-                    on:focus=move |_| marked.set(platform::marked_text())
+                    on:focus=move |_| take_marked()
                     on:input=move |event| words.set(event_target_value(&event))
                     on:keydown=on_key
                 ></textarea>
@@ -439,7 +462,8 @@ pub fn Composer(
                     aria-controls="rail"
                     on:click=move |_| talk.on(Event::Asked)
                 >
-                    "Show output"
+                    <Glyph icon=Icon::Talk/>
+                    <span class="wide">"Show output"</span>
                     {move || (unseen() > 0).then(|| view! { <span class="badge good">{unseen()}</span> })}
                 </button>
                 <noscript><a class="button quiet" href=plain>"Show output"</a></noscript>

@@ -73,7 +73,8 @@ pub fn TestInputs(
     });
     use_live().on(move |news| {
         let ours = news.topic == Topic::Change && news.persona_id == whose.try_get_value();
-        if ours && news.entity_type == EntityKind::TestInput.word() {
+        let missed = news.topic == Topic::Missed;
+        if missed || ours && news.entity_type == EntityKind::TestInput.word() {
             renew.run(());
         }
     });

@@ -8,7 +8,7 @@ use crate::{
         components::{
             icon::{Glyph, Icon},
             page_title::PageTitle,
-            problem::{PageProblem, RefusedForm},
+            problem::PageProblem,
             when::When,
         },
         platform,
@@ -43,7 +43,6 @@ pub fn KnowledgePage() -> impl IntoView {
                 })}
             </nav>
         </header>
-        <RefusedForm/>
         <form method="get" action="/search" class="search" role="search">
             <Glyph icon=Icon::Search/>
             <label class="sr" for="search">{format!("Search {noun}")}</label>

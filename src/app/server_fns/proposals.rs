@@ -115,9 +115,12 @@ pub async fn decide_drafts(
         };
         match outcome {
             Ok(_) => decided += 1,
-            Err(ApiError::Conflict(_) | ApiError::Decided { .. }) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.is_transient() => return Err(error),
+            Err(_) => {}
         }
     }
-    Ok(decided)
+    match decided {
+        0 => Err(ApiError::NotNow { reason: "None of them could be decided on so.".into() }),
+        _ => Ok(decided),
+    }
 }

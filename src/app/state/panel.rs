@@ -36,8 +36,10 @@ impl Shown {
 pub enum Event {
     /// The person sent a message.
     Sent,
-    /// The agent said or did something.
+    /// The agent says or does something.
     Streamed,
+    /// An answer is whole.
+    Answered,
     /// The pointer or the cursor came in.
     Touched,
     /// Both went out again.
@@ -104,8 +106,8 @@ impl Panel {
     pub fn on(&mut self, event: Event) -> Clock {
         match event {
             Event::Sent if self.shown == Shown::Hidden => self.show(Shown::Visible),
-            Event::Streamed if self.shown == Shown::Hidden => self.unseen += 1,
-            Event::Sent | Event::Streamed => {}
+            Event::Answered if self.shown == Shown::Hidden => self.unseen += 1,
+            Event::Sent | Event::Streamed | Event::Answered => {}
             Event::Touched => self.touched = true,
             Event::Left => self.touched = false,
             Event::Waits(waits) => self.waits = waits,
@@ -217,10 +219,11 @@ mod tests {
 
     #[test]
     fn show_output_pins_it_and_everything_is_seen() {
-        let (panel, _) = after(&[Event::Streamed, Event::Streamed]);
+        let (panel, _) =
+            after(&[Event::Streamed, Event::Answered, Event::Streamed, Event::Answered]);
         assert_eq!((panel.shown, panel.unseen), (Shown::Hidden, 2));
 
-        let (panel, clock) = after(&[Event::Streamed, Event::Streamed, Event::Asked]);
+        let (panel, clock) = after(&[Event::Answered, Event::Asked]);
         assert_eq!((panel.shown, panel.unseen, clock), (Shown::Pinned, 0, Clock::Stop));
     }
 

@@ -20,6 +20,8 @@ use crate::{
 
 /// How long a page may be out of sight before it stops listening: a browser has few connections.
 const OUT_OF_SIGHT_MS: u32 = 20_000;
+/// How long to wait before listening again after a stream was refused.
+const LOST_MS: u32 = 3_000;
 /// How near the end somebody must be reading for the rail to follow the words.
 const NEAR_END: i32 = 120;
 
@@ -189,15 +191,29 @@ pub fn put_draft(id: &str, done: impl Fn() + 'static) {
 pub fn hear_news(told: impl Fn(News) + Clone + 'static) {
     let source = StoredValue::new_local(None::<Source>);
     let alarm = StoredValue::new_local(None::<Timeout>);
-    let open = move || {
-        let told = told.clone();
+    let again = StoredValue::new_local(None::<Timeout>);
+    let open = StoredValue::new_local(None::<Callback<()>>);
+    let told = StoredValue::new_local(told);
+    open.set_value(Some(Callback::new(move |()| {
         let on_data = move |data: String| {
             if let Ok(news) = serde_json::from_str(&data) {
-                told(news);
+                told.with_value(|told| told(news));
             }
         };
-        source.set_value(Source::open("/api/live", on_data, || {}));
-    };
+        // A browser gives a stream up when it was refused once.
+        let on_lost = move || {
+            let retry = move || open.with_value(|open| open.iter().for_each(|open| open.run(())));
+            again.set_value(Some(Timeout::new(LOST_MS, retry)));
+        };
+        close_later(
+            source
+                .try_update_value(|source| {
+                    std::mem::replace(source, Source::open("/api/live", on_data, on_lost))
+                })
+                .flatten(),
+        );
+    })));
+    let open = move || open.with_value(|open| open.iter().for_each(|open| open.run(())));
     open();
     let listener = window_event_listener_untyped("visibilitychange", move |_| {
         if document().visibility_state() == VisibilityState::Hidden {
@@ -301,6 +317,11 @@ pub fn act_on_draft(key: char) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether somebody is writing in the rail.
+pub fn writing_in_rail() -> bool {
+    scroller().is_some_and(|body| has_writing(&body))
 }
 
 /// How many drafts in the rail wait for a decision.

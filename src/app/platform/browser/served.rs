@@ -51,16 +51,14 @@ pub fn served(page: ServedPage) -> AnyView {
     let shown = StoredValue::new(String::new());
     let load = Callback::new(move |wanted: String| {
         let again = shown.try_get_value().as_ref() == Some(&wanted);
-        let renewing = shown.get_value() == wanted;
         shown.set_value(wanted.clone());
         spawn_local(async move {
             let content = fetch_content(&wanted).await;
-            // Another page may have been asked for meanwhile, or something written on this one.
-            let current = shown.try_get_value().is_some_and(|shown| shown == wanted)
-                && !(again && is_writing_served());
+            // Another page may have been asked for meanwhile.
+            let current = shown.try_get_value().is_some_and(|shown| shown == wanted);
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
                 // What somebody began to write meanwhile stays.
-                if renewing && has_writing(&place) {
+                if again && has_writing(&place) {
                     return;
                 }
                 let content = content.unwrap_or_else(|error| failed(&error));
@@ -290,6 +288,10 @@ pub fn send_quiet_forms(board: Noticeboard) {
         let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
         let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
         event.prevent_default();
+        // Pressed twice, it is sent once.
+        if form.has_attribute("aria-busy") {
+            return;
+        }
         let pressed = event.submitter().map(Element::from);
         let colours = pressed
             .as_ref()
@@ -318,7 +320,9 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     // What was written in it has arrived.
                     match revision.filter(|_| form.has_attribute("data-save") && !kept) {
                         Some(revision) => settle(&form, &text, revision),
-                        None => form.reset(),
+                        // What was typed since then stays.
+                        None if text_of_form(&form).is_ok_and(|now| now == text) => form.reset(),
+                        None => {}
                     }
                     super::close_popovers();
                     *board.undone.write() += 1;

@@ -74,6 +74,11 @@ pub fn act_on_draft(_: char) -> bool {
     false
 }
 
+/// Nobody writes on the server.
+pub fn writing_in_rail() -> bool {
+    false
+}
+
 /// Nothing waits.
 pub fn waiting_in_rail() -> usize {
     0
