@@ -107,7 +107,7 @@ pub async fn decide_drafts(
         return Err(ApiError::invalid("ids", "Mark at least one draft first."));
     }
     let gate = desk()?.gate;
-    let mut decided = 0;
+    let (mut decided, mut refused) = (0, None);
     for id in &ids {
         let outcome = match decision.as_str() {
             "approve" => gate.approve(id, &Approval::default()).await,
@@ -116,11 +116,11 @@ pub async fn decide_drafts(
         match outcome {
             Ok(_) => decided += 1,
             Err(error) if error.is_transient() => return Err(error),
-            Err(_) => {}
+            Err(error) => drop(refused.get_or_insert(error)),
         }
     }
-    match decided {
-        0 => Err(ApiError::NotNow { reason: "None of them could be decided on so.".into() }),
+    match refused {
+        Some(refused) if decided == 0 => Err(refused),
         _ => Ok(decided),
     }
 }
