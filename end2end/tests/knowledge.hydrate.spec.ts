@@ -1,5 +1,5 @@
 // What only the browser's program can do on the pages of knowledge.
-import { expect, open, test } from "./house";
+import { expect, open, persona, test } from "./house";
 
 test("Ctrl-S saves, and the cursor stays where it was", async ({ page, request }) => {
   const made = await request.post("/api/storage/pages", { data: { title: "By key", body: "one three" } });
@@ -29,4 +29,43 @@ test("a link asks before it leaves what is not saved", async ({ page, request })
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("link", { name: "Preview" }).click();
   await expect(page.getByText("Nothing is written here yet.")).toBeVisible();
+});
+
+test("what was not saved is back after leaving by a key, and can be thrown away", async ({ page, request }) => {
+  const made = await request.post("/api/storage/pages", { data: { title: "Left behind", body: "saved" } });
+  const { id } = await made.json();
+  const text = page.getByLabel("Text", { exact: true });
+  await open(page, "/knowledge");
+  await page.getByRole("link", { name: "Left behind" }).first().click();
+  await expect(text).toHaveValue("saved");
+  await expect(page.getByRole("button", { name: "Discard" })).toBeHidden();
+  await text.fill("saved, and more");
+  await page.goBack();
+  await expect(page.getByRole("heading", { name: "Knowledge" })).toBeVisible();
+  await page.goForward();
+  await expect(text).toHaveValue("saved, and more");
+  await expect(page.getByRole("status").filter({ hasText: "is back" })).toBeVisible();
+
+  // Somebody else wrote meanwhile: nothing is lost when it is saved.
+  await request.put(`/api/storage/pages/${id}`, { data: { body: "At first: saved" } });
+  await page.keyboard.press("Control+s");
+  await expect(text).toHaveValue("At first: saved, and more");
+
+  await text.fill("a slip");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await expect(text).toHaveValue("At first: saved, and more");
+  await open(page, `/pages/${id}`);
+  await expect(text).toHaveValue("At first: saved, and more");
+});
+
+test("what is open on a list stays open when the list changes", async ({ page, request }) => {
+  const { id, name } = await persona(request);
+  const other = await persona(request);
+  await request.delete(`/api/storage/personas/${id}`);
+  await open(page, "/bin");
+  const row = page.getByRole("listitem").filter({ hasText: name });
+  await row.getByText("Remove…").click();
+  await request.delete(`/api/storage/personas/${other.id}`);
+  await expect(page.getByRole("listitem").filter({ hasText: other.name })).toBeVisible();
+  await expect(row.getByRole("button", { name: "Remove for good" })).toBeVisible();
 });

@@ -17,6 +17,14 @@ mod served;
 #[path = "platform/browser/served.rs"]
 mod served;
 
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/forms.rs"]
+mod forms;
+
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/morph.rs"]
+mod morph;
+
 #[cfg(feature = "ssr")]
 #[path = "platform/server/rail.rs"]
 mod rail;

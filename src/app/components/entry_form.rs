@@ -50,6 +50,7 @@ pub fn EntryForm(
             }
         }
     };
+    let kept = format!("{} {}", kind.word(), entity.id);
     let delete = format!("Delete this {}", kind.noun());
     let deleted = format!("The {} is in the bin.", kind.noun());
     view! {
@@ -59,7 +60,7 @@ pub fn EntryForm(
             <a href="/knowledge">"Knowledge"</a>
             <a href=list>{kind.plural()}</a>
         </nav>
-        <form id="entry" method="post" action=SaveEntry::url() data-quiet data-save data-told="Saved.">
+        <form id="entry" method="post" action=SaveEntry::url() data-quiet data-save=kept data-told="Saved.">
             {hidden()}
             <input type="hidden" name="revision" value=revision.to_string()/>
             <header class="editor-head">
@@ -78,6 +79,7 @@ pub fn EntryForm(
                 </div>
                 <div class="row tight editor-actions">
                     <span class="faint small">"v" {revision} " · " <When at=updated_at/></span>
+                    <button type="reset" class="button quiet unsaved" title="Go back to what is saved">"Discard"</button>
                     <button class="button">"Save"</button>
                     <a class="button quiet" href=versions><Glyph icon=Icon::History/> "Versions"</a>
                     <button class="icon" form="delete-entry" aria-label=delete title="Move to the bin">

@@ -58,7 +58,7 @@ fn Line(line: AuditLine) -> impl IntoView {
         _ => None,
     };
     view! {
-        <li class="card stack">
+        <li class="card stack" id=format!("audit-{id}")>
             <div class="row apart">
                 <div class="card-text">
                     <strong class="one-line">{entry.summary}</strong>
@@ -79,7 +79,7 @@ fn Line(line: AuditLine) -> impl IntoView {
                 })}
             </div>
             {(!diff.is_empty()).then(|| view! {
-                <details id=format!("audit-{id}")>
+                <details>
                     <summary class="small">"What changed"</summary>
                     {diff.into_iter().map(|field| view! { <Words field can_choose=false/> }).collect_view()}
                 </details>

@@ -67,6 +67,7 @@ fn shown(page: Page<Binned>) -> impl IntoView {
 fn BinRow(thing: Binned) -> impl IntoView {
     let kind = thing.entity_type;
     let id = thing.entity_id;
+    let row = format!("binned-{}-{id}", kind.word());
     let hidden = move || {
         view! {
             <input type="hidden" name="kind" value=kind.word()/>
@@ -75,7 +76,7 @@ fn BinRow(thing: Binned) -> impl IntoView {
     };
     let restore = format!("Restore {}", thing.title);
     view! {
-        <li class="card row apart">
+        <li class="card row apart" id=row>
             <div class="card-text">
                 <strong class="one-line">{thing.title}</strong>
                 <span class="faint small">

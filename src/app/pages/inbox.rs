@@ -76,8 +76,9 @@ fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
             let title = drafts.first().map(|draft| draft.title.clone()).unwrap_or_default();
             let title = format!("{} · {title}", entity.kind.noun());
             let label = title.clone();
+            let group = format!("inbox-{}-{}", entity.kind.word(), entity.id);
             view! {
-                <section class="stack inbox-group" aria-label=label>
+                <section class="stack inbox-group" aria-label=label id=group>
                     <h2 class="small faint">{title}</h2>
                     {drafts.into_iter().map(|draft| {
                         let mark = many.then(|| view! {
@@ -86,7 +87,8 @@ fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
                                 <span class="sr">"Mark " {draft.summary.clone()}</span>
                             </label>
                         });
-                        view! { <div class="inbox-row">{mark}<DraftCard draft place="inbox"/></div> }
+                        let row = format!("inbox-{}", draft.id);
+                        view! { <div class="inbox-row" id=row>{mark}<DraftCard draft place="inbox"/></div> }
                     }).collect_view()}
                 </section>
             }

@@ -100,7 +100,7 @@ fn Row(entry: EntrySummary<String>, kind: EntityKind) -> impl IntoView {
     let done = status == Some(TaskStatus::Done);
     let doing = (status == Some(TaskStatus::Doing)).then_some(TaskStatus::Doing.label());
     view! {
-        <li class="card row" class:done=done>
+        <li class="card row" class:done=done id=format!("{}-{id}", kind.word())>
             {status.map(|status| view! { <Tick id=id.clone() title=title.clone() revision status/> })}
             <a class="card-link card-text" href=path>
                 <strong class="one-line">{title}</strong>

@@ -1,5 +1,7 @@
 //! In the browser: the rail's content is put in place as it comes, and the Space's news are heard.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use gloo_net::http::Request;
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Div, prelude::*, task::spawn_local};
@@ -10,8 +12,10 @@ use web_sys::{
 };
 
 use super::{
+    forms::{has_writing, send_form},
     here::{Source, close_later},
-    served::{fetch_text, has_writing, send_form},
+    morph::put_element,
+    served::fetch_text,
 };
 use crate::{
     app::state::panel::InRail,
@@ -24,6 +28,11 @@ const OUT_OF_SIGHT_MS: u32 = 20_000;
 const LOST_MS: u32 = 3_000;
 /// How near the end somebody must be reading for the rail to follow the words.
 const NEAR_END: i32 = 120;
+
+thread_local! {
+    /// How often each draft was asked for.
+    static ASKED: RefCell<HashMap<String, u32>> = RefCell::default();
+}
 
 /// What an element of the page becomes.
 #[derive(Default, Deserialize)]
@@ -49,14 +58,7 @@ fn put(patch: &Patch) {
     match by_id(&patch.id) {
         // What somebody is writing stays.
         Some(element) if has_writing(&element) => {}
-        Some(element) => {
-            // What somebody opened stays open.
-            let open = element.has_attribute("open");
-            element.set_outer_html(&patch.html);
-            if let Some(element) = by_id(&patch.id).filter(|_| open) {
-                element.set_attribute("open", "").unwrap_or_default();
-            }
-        }
+        Some(element) => put_element(&element, &patch.html),
         None => {
             if let Some(place) = by_id(&patch.into) {
                 place.insert_adjacent_html("beforeend", &patch.html).unwrap_or_default();
@@ -177,10 +179,20 @@ pub fn put_draft(id: &str, done: impl Fn() + 'static) {
         return;
     }
     let address = format!("/rail/drafts/{id}");
+    let number = ASKED.with_borrow_mut(|asked| {
+        let number = asked.entry(card.clone()).or_default();
+        *number += 1;
+        *number
+    });
     spawn_local(async move {
-        if let Ok(html) = fetch_text(&address).await {
+        let html = fetch_text(&address).await;
+        // An answer may come after one to a later question.
+        let is_last = ASKED.with_borrow(|asked| asked.get(&card) == Some(&number));
+        if let Ok(html) = html
+            && is_last
+        {
             for element in all(&document(), &card).iter().filter(|card| !has_writing(card)) {
-                element.set_outer_html(&html);
+                put_element(element, &html);
             }
             done();
         }

@@ -1,0 +1,240 @@
+//! Forms: what is written in them, sending them without leaving the page, and keeping what was not
+//! saved.
+
+use gloo_net::http::Request;
+use leptos::{ev, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_local};
+use leptos_router::hooks::use_navigate;
+use wasm_bindgen::JsCast;
+use web_sys::{
+    Element, FormData, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, Node, SubmitEvent,
+    UrlSearchParams,
+};
+
+use super::{
+    forget_draft, keep_draft, kept_draft,
+    served::{refresh_served, text_of},
+};
+use crate::{
+    app::components::notice::Noticeboard,
+    domain::{
+        change::{ChangeState, Outcome},
+        error::ApiError,
+        theme::Theme,
+        version::Revision,
+    },
+};
+
+/// The fields of a form.
+fn fields(of: &Element) -> Vec<Node> {
+    let Ok(fields) = of.query_selector_all("textarea, input") else { return Vec::new() };
+    (0..fields.length()).filter_map(|at| fields.get(at)).collect()
+}
+
+/// Whether a field holds something else than it came with.
+pub fn has_writing(place: &Element) -> bool {
+    fields(place).into_iter().any(|field| match field.dyn_into::<HtmlTextAreaElement>() {
+        Ok(area) => area.default_value().is_ok_and(|first| first != area.value()),
+        Err(other) => other.dyn_into::<HtmlInputElement>().is_ok_and(|input| {
+            input.value() != input.default_value() || input.checked() != input.default_checked()
+        }),
+    })
+}
+
+/// What a server function answered to a form.
+pub struct Answered {
+    /// Its result, as JSON.
+    pub result: String,
+    /// Where it sends the person.
+    pub to: Option<String>,
+}
+
+/// What is written in a form, as it is sent.
+fn text_of_form(form: &HtmlFormElement) -> Result<String, ApiError> {
+    let body = FormData::new_with_form(form)
+        .and_then(|data| UrlSearchParams::new_with_str_sequence_sequence(&data));
+    body.map(|body| body.to_string().into()).map_err(|_| ApiError::Unavailable)
+}
+
+/// Sends a form as it stands.
+pub async fn send_form(
+    form: &HtmlFormElement,
+    pressed: Option<Element>,
+) -> Result<Answered, ApiError> {
+    let body =
+        UrlSearchParams::new_with_str(&text_of_form(form)?).map_err(|_| ApiError::Unavailable)?;
+    if let Some(button) = pressed
+        && let (Some(name), Some(value)) =
+            (button.get_attribute("name"), button.get_attribute("value"))
+    {
+        body.append(&name, &value);
+    }
+    let request = Request::post(&form.action())
+        .header("accept", "application/json")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(String::from(body.to_string()))
+        .map_err(|_| ApiError::Unavailable)?;
+    let response = request.send().await.map_err(|_| ApiError::Offline)?;
+    let (ok, headers) = (response.ok(), response.headers());
+    let to = headers.get(REDIRECT_HEADER).and_then(|_| headers.get("location"));
+    let result = text_of(Ok(response)).await?;
+    if ok {
+        Ok(Answered { result, to })
+    } else {
+        Err(serde_json::from_str(&result).unwrap_or(ApiError::Unavailable))
+    }
+}
+
+/// Lets a form stand as it was saved. What was typed since then is not saved, and written against that.
+fn settle(form: &HtmlFormElement, sent: &str, now: Revision) {
+    let same = text_of_form(form).is_ok_and(|text| text == sent);
+    for field in fields(form) {
+        match field.dyn_into::<HtmlTextAreaElement>() {
+            Ok(area) if same => area.set_default_value(&area.value()).unwrap_or_default(),
+            Ok(_) => {}
+            Err(other) => {
+                let Ok(input) = other.dyn_into::<HtmlInputElement>() else { continue };
+                // After a merge, more has changed than what this form says.
+                if input.name() == "revision" && input.value() == (now - 1).to_string() {
+                    input.set_value(&now.to_string());
+                }
+                if same {
+                    input.set_default_value(&input.value());
+                    input.set_default_checked(input.checked());
+                }
+            }
+        }
+    }
+}
+
+/// Where the unsaved text of a form is kept, if it is one that is saved.
+fn memory(form: &HtmlFormElement) -> Option<String> {
+    Some(format!("unsaved {}", form.get_attribute("data-save")?))
+}
+
+/// Keeps what is written in a form until it is saved, for the case that the page is left.
+fn remember(form: &HtmlFormElement) {
+    let Some(memory) = memory(form) else { return };
+    if has_writing(form) {
+        form.set_attribute("data-unsaved", "").unwrap_or_default();
+        keep_draft(&memory, &text_of_form(form).unwrap_or_default());
+    } else {
+        form.remove_attribute("data-unsaved").unwrap_or_default();
+        forget_draft(&memory);
+    }
+}
+
+/// Puts what an earlier visit did not save back into its form. It is written against what was seen
+/// then. Says whether there was something.
+pub fn bring_back(form: &HtmlFormElement) -> bool {
+    let kept = memory(form).and_then(|memory| kept_draft(&memory));
+    let Some(kept) = kept.and_then(|text| UrlSearchParams::new_with_str(&text).ok()) else {
+        return false;
+    };
+    for field in fields(form) {
+        match field.dyn_into::<HtmlTextAreaElement>() {
+            Ok(area) => kept.get(&area.name()).iter().for_each(|text| area.set_value(text)),
+            Err(other) => {
+                let Ok(input) = other.dyn_into::<HtmlInputElement>() else { continue };
+                let Some(text) = kept.get(&input.name()) else { continue };
+                if matches!(input.type_().as_str(), "radio" | "checkbox") {
+                    input.set_checked(input.value() == text);
+                } else {
+                    input.set_value(&text);
+                }
+            }
+        }
+    }
+    remember(form);
+    has_writing(form)
+}
+
+/// Calls back with the form that is kept and in which something happened.
+fn on_kept_form(event: ev::Event, act: impl Fn(&HtmlFormElement)) {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let form = target.and_then(|target| target.closest("form[data-save]").ok().flatten());
+    if let Some(form) = form.and_then(|form| form.dyn_into::<HtmlFormElement>().ok()) {
+        act(&form);
+    }
+}
+
+/// Remembers what is written in forms that are saved.
+fn remember_writing() {
+    let typed = window_event_listener(ev::input, |event| on_kept_form(event, remember));
+    // The fields have their first text again once the event is over.
+    let reset = window_event_listener(ev::reset, |event| {
+        on_kept_form(event, |form| {
+            let form = form.clone();
+            request_animation_frame(move || remember(&form));
+        });
+    });
+    on_cleanup(move || {
+        typed.remove();
+        reset.remove();
+    });
+}
+
+/// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
+pub fn send_quiet_forms(board: Noticeboard) {
+    remember_writing();
+    let navigate = use_navigate();
+    let theme = expect_context::<RwSignal<Theme>>();
+    let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
+        let form = event.target().and_then(|target| target.dyn_into::<HtmlFormElement>().ok());
+        let Some(form) = form.filter(|form| form.has_attribute("data-quiet")) else { return };
+        event.prevent_default();
+        // Pressed twice, it is sent once.
+        if form.has_attribute("aria-busy") {
+            return;
+        }
+        let pressed = event.submitter().map(Element::from);
+        let colours = pressed
+            .as_ref()
+            .filter(|button| button.get_attribute("name").as_deref() == Some("theme"));
+        let colours = colours.and_then(|button| Theme::from_word(&button.get_attribute("value")?));
+        let navigate = navigate.clone();
+        form.set_attribute("aria-busy", "true").unwrap_or_default();
+        spawn_local(async move {
+            let text = text_of_form(&form).unwrap_or_default();
+            let sent = send_form(&form, pressed).await;
+            form.remove_attribute("aria-busy").unwrap_or_default();
+            match sent {
+                Ok(Answered { result, to }) => {
+                    let told = form.get_attribute("data-told").unwrap_or_default();
+                    let outcome = serde_json::from_str::<Outcome>(&result).ok();
+                    let revision = outcome.as_ref().map(|outcome| outcome.revision);
+                    let kept = outcome
+                        .as_ref()
+                        .is_some_and(|outcome| outcome.state == ChangeState::Conflict);
+                    let change = outcome.and_then(|outcome| outcome.change_id);
+                    let undo = change.filter(|_| !form.has_attribute("data-final"));
+                    // What could not be saved is shown on a page of its own, which says so.
+                    if !told.is_empty() && !kept {
+                        board.tell_with_undo(told, undo);
+                    }
+                    // What was written in it has arrived.
+                    match revision.filter(|_| form.has_attribute("data-save") && !kept) {
+                        Some(revision) => settle(&form, &text, revision),
+                        // What was typed since then stays.
+                        None if text_of_form(&form).is_ok_and(|now| now == text) => form.reset(),
+                        None => {}
+                    }
+                    remember(&form);
+                    super::close_popovers();
+                    *board.undone.write() += 1;
+                    if let Some(colours) = colours {
+                        theme.set(colours);
+                    }
+                    if form.has_attribute("data-talk") {
+                        *board.talked.write() += 1;
+                    }
+                    match to {
+                        Some(to) => navigate(&to, Default::default()),
+                        None => refresh_served(),
+                    }
+                }
+                Err(error) => board.tell(error.to_string()),
+            }
+        });
+    });
+    on_cleanup(move || listener.remove());
+}

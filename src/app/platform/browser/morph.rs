@@ -1,0 +1,164 @@
+//! Turns what is shown into what it shall be and leaves alone what is the same: what somebody
+//! opened, marked or has the cursor in stays as it is.
+//!
+//! Elements with an identifier are known by it among their siblings; the others by their place.
+
+use leptos::prelude::document;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Element, HtmlInputElement, HtmlOptionElement, HtmlTextAreaElement, Node};
+
+/// What a person or the page sets by itself, and the server knows nothing of.
+const OURS: [&str; 2] = ["open", "aria-busy"];
+
+/// Puts content into an element.
+pub fn put_content(place: &Element, html: &str) {
+    if let Some(wanted) = parse(html) {
+        align_children(place, &wanted);
+    }
+}
+
+/// Puts an element in the place of one that has the same name and identifier.
+pub fn put_element(element: &Element, html: &str) {
+    let wanted = parse(html).and_then(|parsed| parsed.first_element_child());
+    match wanted {
+        Some(wanted) if is_same(element, &wanted) => align(element, &wanted),
+        _ => element.set_outer_html(html),
+    }
+}
+
+fn parse(html: &str) -> Option<Element> {
+    let parsed = document().create_element("div").ok()?;
+    parsed.set_inner_html(html);
+    Some(parsed)
+}
+
+/// The attribute: a form's property of that name is its field of that name.
+fn id_of(node: &Node) -> String {
+    node.dyn_ref::<Element>().and_then(|element| element.get_attribute("id")).unwrap_or_default()
+}
+
+fn is_same(node: &Node, wanted: &Node) -> bool {
+    node.node_name() == wanted.node_name() && id_of(node) == id_of(wanted)
+}
+
+fn children(of: &Node) -> impl Iterator<Item = Node> {
+    std::iter::successors(of.first_child(), Node::next_sibling)
+}
+
+fn align_children(place: &Node, wanted: &Node) {
+    // What goes goes first, so that what stays need not move.
+    let known: Vec<String> = children(wanted).map(|child| id_of(&child)).collect();
+    for child in children(place).collect::<Vec<_>>() {
+        let id = id_of(&child);
+        if !id.is_empty() && !known.contains(&id) {
+            place.remove_child(&child).ok();
+        }
+    }
+    let mut at = place.first_child();
+    for child in children(wanted).collect::<Vec<_>>() {
+        let mut ahead = std::iter::successors(at.clone(), Node::next_sibling);
+        match ahead.find(|node| is_same(node, &child)) {
+            Some(node) if Some(&node) == at.as_ref() => {
+                at = node.next_sibling();
+                align(&node, &child);
+            }
+            Some(node) => {
+                place.insert_before(&node, at.as_ref()).ok();
+                align(&node, &child);
+            }
+            None => {
+                place.insert_before(&child, at.as_ref()).ok();
+            }
+        }
+    }
+    while let Some(rest) = at {
+        at = rest.next_sibling();
+        place.remove_child(&rest).ok();
+    }
+}
+
+fn align(node: &Node, wanted: &Node) {
+    if node.is_equal_node(Some(wanted)) {
+        return;
+    }
+    let (Some(element), Some(goal)) = (node.dyn_ref::<Element>(), wanted.dyn_ref::<Element>())
+    else {
+        node.set_node_value(wanted.node_value().as_deref());
+        return;
+    };
+    let field = Field::of(element);
+    align_attributes(element, goal);
+    align_children(element, goal);
+    if let Some(field) = field {
+        field.settle(element);
+    }
+}
+
+fn align_attributes(element: &Element, wanted: &Element) {
+    let names = |of: &Element| {
+        let names =
+            of.get_attribute_names().into_iter().filter_map(|name: JsValue| name.as_string());
+        names.filter(|name| !OURS.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    for name in names(element).iter().filter(|name| !wanted.has_attribute(name)) {
+        element.remove_attribute(name).unwrap_or_default();
+    }
+    for name in names(wanted) {
+        let value = wanted.get_attribute(&name);
+        if value != element.get_attribute(&name) {
+            element.set_attribute(&name, &value.unwrap_or_default()).unwrap_or_default();
+        }
+    }
+}
+
+/// A field that nobody has changed: it shows what it is given. Browsers show what was once typed
+/// there for ever.
+enum Field {
+    Area { cursor: u32, top: i32 },
+    Input,
+    Option { chosen: bool },
+}
+
+impl Field {
+    fn of(element: &Element) -> Option<Self> {
+        if let Some(area) = element.dyn_ref::<HtmlTextAreaElement>() {
+            let cursor = area.selection_start().ok().flatten().unwrap_or_default();
+            let untouched = area.default_value().is_ok_and(|first| first == area.value());
+            untouched.then(|| Self::Area { cursor, top: area.scroll_top() })
+        } else if let Some(input) = element.dyn_ref::<HtmlInputElement>() {
+            let untouched = input.value() == input.default_value()
+                && input.checked() == input.default_checked();
+            untouched.then_some(Self::Input)
+        } else {
+            let option = element.dyn_ref::<HtmlOptionElement>()?;
+            Some(Self::Option { chosen: option.default_selected() })
+        }
+    }
+
+    fn settle(self, element: &Element) {
+        match self {
+            Self::Area { cursor, top } => {
+                let area: &HtmlTextAreaElement = element.unchecked_ref();
+                let text = area.default_value().unwrap_or_default();
+                if text != area.value() {
+                    area.set_value(&text);
+                    area.set_selection_range(cursor, cursor).unwrap_or_default();
+                    area.set_scroll_top(top);
+                }
+            }
+            Self::Input => {
+                let input: &HtmlInputElement = element.unchecked_ref();
+                if input.value() != input.default_value() {
+                    input.set_value(&input.default_value());
+                }
+                input.set_checked(input.default_checked());
+            }
+            Self::Option { chosen } => {
+                let option: &HtmlOptionElement = element.unchecked_ref();
+                if option.default_selected() != chosen {
+                    option.set_selected(!chosen);
+                }
+            }
+        }
+    }
+}
