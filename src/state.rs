@@ -256,6 +256,15 @@ pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
     }
     let question = Question { text, kind: None, limit: SEARCHED };
     let hits = desk.search.suggest(&desk.scope.space, question).await?.into_iter();
+/// The page on which a thing is edited.
+pub async fn page_of(desk: &Desk, entity: &Entity) -> Result<String, ApiError> {
+    if let Some(path) = entity.path() {
+        return Ok(path);
+    }
+    let owner = desk.read().await?.test_input_owner(&entity.id.as_str().into()).await?;
+    Ok(format!("/personas/{owner}"))
+}
+
     // A test input has no name that one would type, and no page.
     let named = hits.filter(|hit| hit.kind != SearchKind::TestInput);
     let found = named.map(|hit| (hit.path(), hit));

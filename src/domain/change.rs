@@ -1,12 +1,15 @@
 //! A change: the only way in which anything is ever modified.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    field::TextField,
+    field::{TextField, unix_lines},
     id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
+    persona::PersonaFields,
     proposal::Source,
     version::Revision,
 };
@@ -336,4 +339,16 @@ pub fn field_label(field: &str) -> &str {
         "fetchedAt" => "time of fetching",
         other => other,
     }
+}
+
+/// The fields of a form, which knows only texts: an empty day is none, a line has no spaces around it,
+/// and tools are parted by commas.
+pub fn from_form(form: BTreeMap<String, String>) -> Fields {
+    let value = |field: &str, text: &str| match field {
+        "due" if text.trim().is_empty() => Value::Null,
+        "title" | "url" | "due" => text.trim().into(),
+        "tools" => PersonaFields::parse_tools(text).into(),
+        _ => unix_lines(text).into(),
+    };
+    form.into_iter().map(|(field, text)| (field.clone(), value(&field, &text))).collect()
 }

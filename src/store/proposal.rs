@@ -144,8 +144,8 @@ impl Link {
         row.and_then(Row::into_proposal).ok_or(StoreError::NotFound("draft"))
     }
 
-    /// What personas proposed and stands so, and what persons wrote and could not be kept: the last
-    /// first.
+    /// What personas proposed and stands so, and what persons wrote and could not be saved at once: the
+    /// last first.
     pub async fn proposals(
         &mut self,
         state: ChangeState,
@@ -154,7 +154,8 @@ impl Link {
     ) -> Result<Page<ProposalRow>, StoreError> {
         const SQL: &str = select_changes!(
             "where space_id = $1 and state = $2 and change_id < $3
-                and (proposed_by_kind = 'persona' or state = 'conflict')
+                and (proposed_by_kind = 'persona' or state = 'conflict'
+                    or decided_by_user_id is not null)
             order by change_id desc limit $4"
         );
         let space = self.space.clone();
@@ -237,15 +238,28 @@ impl Link {
         Ok(())
     }
 
-    /// Lets a rejected draft wait again. `false` when it was not rejected.
-    pub async fn reopen(&mut self, id: &ChangeId) -> Result<bool, StoreError> {
+    /// Lets a rejected draft stand as it did before. `false` when it was not rejected.
+    pub async fn reopen(&mut self, id: &ChangeId, state: ChangeState) -> Result<bool, StoreError> {
         const SQL: &str = "update pending_changes
-            set state = 'pending', decided_by_user_id = null, decided_at = null, decision_note = null
+            set state = $3, decided_by_user_id = null, decided_at = null, decision_note = null
             where space_id = $1 and change_id = $2 and state = 'rejected'";
         let space = self.space.clone();
         let reopened = on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(id.as_str()).execute(wire).await?.rows_affected());
+            .bind(space.as_str()).bind(id.as_str()).bind(state.word())
+            .execute(wire).await?.rows_affected());
         Ok(reopened > 0)
+    }
+
+    /// Rewrites what could not be saved. `false` when it was decided on.
+    pub async fn reword(&mut self, id: &ChangeId, change: &Change) -> Result<bool, StoreError> {
+        const SQL: &str = "update pending_changes set patch = $3, base_revision = $4
+            where space_id = $1 and change_id = $2 and state = 'conflict'";
+        let space = self.space.clone();
+        let patch = serde_json::json!(change.patch).to_string();
+        let reworded = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(patch).bind(change.base)
+            .execute(wire).await?.rows_affected());
+        Ok(reworded > 0)
     }
 }
 
