@@ -190,7 +190,7 @@ async fn say(
         None => None,
     };
     let agent = &desk.agent;
-    let run = agent.say_in(&desk.scope, &path.id, &said.content, context.as_deref()).await;
+    let run = agent.say_in(&desk.scope, &path.id, &said.content, context).await;
     let run = run.map_err(|error| match error {
         ApiError::Invalid { field, rule } if field == "message" => {
             ApiError::invalid("content", rule)

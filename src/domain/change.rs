@@ -10,7 +10,7 @@ use super::{
     field::{TextField, unix_lines},
     id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
     persona::PersonaFields,
-    proposal::Source,
+    proposal::Sources,
     version::Revision,
 };
 
@@ -250,7 +250,7 @@ pub struct Change {
     /// The change that this one takes back.
     pub undoes: Option<ChangeId>,
     /// What its author had read before that nobody here wrote.
-    pub untrusted: Vec<Source>,
+    pub untrusted: Sources,
 }
 
 impl Change {
@@ -263,7 +263,7 @@ impl Change {
             base: None,
             reason: String::new(),
             undoes: None,
-            untrusted: Vec::new(),
+            untrusted: Sources::default(),
         }
     }
 

@@ -320,8 +320,17 @@ async fn drafts_that_nobody_decides_on_expire(house: House) {
     let expires = shown.expires_at.unwrap();
     assert!(expires.0 > now().0);
 
+    let following = tokio::spawn(house.state.store.clone().follow_news());
+    let mut feed = house.state.store.news(&house.state.scope.space);
+    if house.state.store.is_shared() {
+        // Listening has begun when this comes.
+        assert_eq!(feed.next().await, Some(News::default()));
+    }
     assert_eq!(house.state.store.expire_drafts(now()).await.unwrap(), 0);
     assert_eq!(house.state.store.expire_drafts(expires).await.unwrap(), 1);
+    let news = feed.next().await.unwrap();
+    assert_eq!((news.state, news.entity_id.as_str()), (Some(ChangeState::Expired), "ann"));
+    following.abort();
 
     let late = house.gate().approve(&draft, &Approval::default()).await;
     let expected = matches!(late, Err(ApiError::Decided { state: ChangeState::Expired, .. }));
