@@ -292,16 +292,10 @@ pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
 
 /// What the links in a text lead to.
 pub async fn leads(desk: &Desk, text: &str) -> Result<Leads, ApiError> {
-    let mut leads = Leads::new();
-    let mut link = desk.read().await?;
-    let titles = wiki::links(text).into_iter().map(|link| link.title);
-    let titles: BTreeMap<String, &str> = titles.map(|title| (wiki::key(title), title)).collect();
-    for (key, title) in titles.into_iter().take(MAX_LEADS) {
-        if let Some(entity) = link.titled(title).await? {
-            leads.insert(key, entity);
-        }
-    }
-    Ok(leads)
+    let titles: BTreeMap<String, &str> =
+        wiki::links(text).into_iter().map(|link| (wiki::key(link.title), link.title)).collect();
+    let titles = titles.into_values().take(MAX_LEADS);
+    Ok(desk.read().await?.titled(titles).await?.into_iter().collect())
 }
 
 /// An answer with its words rendered, once they are all there.
