@@ -56,7 +56,7 @@ pub fn DraftCard(
             </header>
             <p class="small">{draft.summary.clone()}{(!draft.reason.is_empty()).then(|| format!(": {}", draft.reason))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
-            {(more > 0).then(|| view! { <p class="untrusted small">"… and " {more} " more that are from elsewhere"</p> })}
+            {(more > 0).then(|| view! { <p class="untrusted small">{format!("… and {more} more that are from elsewhere")}</p> })}
             {if open && !draft.conflicts.is_empty() {
                 view! { <InConflict draft=draft.clone() place/> }.into_any()
             } else if open {
