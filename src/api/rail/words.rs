@@ -99,11 +99,13 @@ fn scan(text: &str) -> Scanned {
         let length = mark.map_or(0, |mark| bare.chars().take_while(|other| *other == mark).count());
         let is_fence = length >= 3 && line.len() - line.trim_start_matches(' ').len() <= 3;
         match (fence, mark) {
-            (None, Some(mark)) if is_fence && line.ends_with('\n') => {
-                // A backtick behind them makes them code within a line.
-                if !bare[length..].contains('`') {
-                    fence = Some((begun, mark, length));
-                }
+            // A backtick behind backticks makes them code within a line.
+            (None, Some(mark))
+                if is_fence
+                    && line.ends_with('\n')
+                    && (mark == '~' || !bare[length..].contains('`')) =>
+            {
+                fence = Some((begun, mark, length));
             }
             (Some((_, open, least)), Some(mark))
                 if is_fence && mark == open && length >= least && bare.len() == length =>
