@@ -33,6 +33,8 @@ use std::{
 pub use editor::History;
 use live::Live;
 use log::Log;
+pub use notes::Sight;
+use notes::Sights;
 pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;
@@ -86,6 +88,8 @@ struct Shared {
     companion_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// What persons looked at when they asked, for when the same is asked again.
+    sights: Sights,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
 }
@@ -117,6 +121,7 @@ impl Agent {
             companion_tools: tools::companion_tools(),
             log,
             lives: Mutex::default(),
+            sights: Sights::default(),
             lines: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }

@@ -9,18 +9,20 @@ mod entity;
 mod index;
 mod proposals;
 mod rebase;
+mod refused;
 mod samples;
 mod summary;
 mod undo;
 
 use apply::{Applied, Refusal};
 pub use index::refresh as refresh_index;
+pub use refused::Refused;
 use serde_json::Value;
 
 use crate::{
     domain::{
         actor::Actor,
-        change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome, REASON},
+        change::{Change, ChangeState, Entity, Fields, Op, Outcome, REASON},
         error::ApiError,
         id::{ChangeId, PersonaId, SpaceId, TestInputId, UserId},
         news::News,
@@ -50,18 +52,6 @@ pub struct Gate {
     store: Store,
     space: SpaceId,
     actor: Actor,
-}
-
-/// A refused change beside what stands now.
-pub struct Refused {
-    /// What it is about.
-    pub entity: Entity,
-    /// What it does.
-    pub op: Op,
-    /// Why it cannot be applied by itself; `None` when another edit was in its way.
-    pub why: Option<ApiError>,
-    /// Both texts of every field in which they differ.
-    pub texts: Vec<Conflict>,
 }
 
 /// What the gate does with a change, by who wants it.
@@ -111,39 +101,6 @@ impl Gate {
             }
         }
         Err(ApiError::Unavailable)
-    }
-
-    /// Keeps a change that was refused, so that what was written in it is not lost.
-    pub async fn keep_refused(&self, change: Change) -> Result<ChangeId, ApiError> {
-        let mut link = self.store.write(&self.space).await?;
-        let (fields, from_revision) = standing(&mut link, &change).await?;
-        let summary = summary::of(&change, &fields, ChangeState::Conflict);
-        let id: ChangeId = new_id();
-        let row = ChangeRow {
-            id: id.clone(),
-            change,
-            state: ChangeState::Conflict,
-            from_revision,
-            to_revision: None,
-            undone_by: None,
-        };
-        link.insert_change(&row, &self.actor, &summary, now()).await?;
-        link.commit().await?;
-        Ok(id)
-    }
-
-    /// A refused change beside what stands now: why it was refused, and both texts of every field in
-    /// which they differ.
-    pub async fn open_refused(&self, id: &ChangeId) -> Result<Refused, ApiError> {
-        let mut link = self.store.read(&self.space).await?;
-        let row = link.change(id).await?;
-        if row.state != ChangeState::Conflict {
-            return Err(ApiError::not_found("change"));
-        }
-        let (fields, revision) = standing(&mut link, &row.change).await?;
-        let why = apply::rehearse(&mut link, &row.change).await.err().map(ApiError::from);
-        let texts = rebase::beside(&fields, &row.change.patch, revision.unwrap_or_default());
-        Ok(Refused { entity: row.change.entity, op: row.change.op, why, texts })
     }
 
     /// Takes back an applied change by applying its inverse.
@@ -244,18 +201,6 @@ impl Gate {
         }
         Ok(())
     }
-}
-
-/// What stands of the thing that a change is about: nothing, while it is only to be made.
-async fn standing(
-    link: &mut Link,
-    change: &Change,
-) -> Result<(Fields, Option<Revision>), ApiError> {
-    if change.op == Op::Create {
-        return Ok((Fields::new(), None));
-    }
-    let head = entity::head(link, &change.entity).await?;
-    Ok((head.fields, Some(head.revision)))
 }
 
 /// All changes through the gate, each dated `apart_ms` before the last.

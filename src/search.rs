@@ -12,10 +12,11 @@ mod query;
 mod snippet;
 mod vectors;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use fusion::fuse;
 use snippet::snippet;
+use tokio::sync::Notify;
 use vectors::Meaning;
 
 use crate::{
@@ -26,12 +27,12 @@ use crate::{
         wiki::{key, links},
     },
     providers::Embedder,
-    store::{FoundDocument, Link, Near, Store, Term, words},
+    store::{FoundDocument, Link, Near, Store, Term, Wanted, words},
 };
 
 /// How long the title is that a thing without one is given.
 const TITLE_CHARS: usize = 80;
-/// How many pages with the words of a title are looked at for a link to it.
+/// How many pages with links and the words of a title are looked at for a link to it.
 const MAX_LINKING: u32 = 100;
 /// Why meaning is left out when nobody set it up.
 const NOT_SET: &str = "Only words were looked for: no service for embeddings is set.";
@@ -52,12 +53,14 @@ pub struct Question<'a> {
 pub struct Search {
     store: Store,
     meaning: Option<Meaning>,
+    /// Called when the index was built.
+    built: Arc<Notify>,
 }
 
 impl Search {
     /// The room in front of this store.
     pub fn new(store: Store) -> Self {
-        Self { store, meaning: None }
+        Self { store, meaning: None, built: Arc::default() }
     }
 
     /// The same room with a service that makes vectors.
@@ -69,8 +72,10 @@ impl Search {
     pub async fn find(&self, space: &SpaceId, question: Question<'_>) -> Result<Found, ApiError> {
         let Question { text, kind, limit } = question;
         let terms = query::parse(text);
-        let (by_words, vector) =
-            tokio::join!(self.by_words(space, &terms, kind, limit), self.vector(text, &terms));
+        let (by_words, vector) = tokio::join!(
+            self.by_words(space, &terms, kind, limit, Wanted::Whole),
+            self.vector(text, &terms)
+        );
         let (found, mode, note) = match vector {
             Ok((meaning, vector)) => {
                 let mut link = self.store.read(space).await?;
@@ -83,7 +88,7 @@ impl Search {
         Ok(Found { items, next: None, mode, note })
     }
 
-    /// What fits best by its words alone: for whoever is still typing.
+    /// What fits best by its words alone, by title: for whoever is still typing.
     pub async fn suggest(
         &self,
         space: &SpaceId,
@@ -91,7 +96,7 @@ impl Search {
     ) -> Result<Vec<Hit>, ApiError> {
         let Question { text, kind, limit } = question;
         let terms = query::parse(text);
-        let found = self.by_words(space, &terms, kind, limit).await?;
+        let found = self.by_words(space, &terms, kind, limit, Wanted::Titles).await?;
         Ok(found.into_iter().map(|found| hit(found, &terms)).collect())
     }
 
@@ -102,7 +107,8 @@ impl Search {
             return Ok(Vec::new());
         }
         let terms = [Term { words, is_prefix: false }];
-        let found = self.by_words(space, &terms, Some(SearchKind::Page), MAX_LINKING).await?;
+        let pages = Some(SearchKind::Page);
+        let found = self.by_words(space, &terms, pages, MAX_LINKING, Wanted::Linking).await?;
         let links = |body: &str| links(body).iter().any(|link| key(link.title) == key(title));
         let linking = found.into_iter().filter(|found| links(&found.document.texts.body));
         Ok(linking.map(|found| hit(found, &terms)).collect())
@@ -114,8 +120,9 @@ impl Search {
         terms: &[Term],
         kind: Option<SearchKind>,
         limit: u32,
+        wanted: Wanted,
     ) -> Result<Vec<FoundDocument>, ApiError> {
-        Ok(self.store.read(space).await?.documents_with(terms, kind, limit).await?)
+        Ok(self.store.read(space).await?.documents_with(terms, kind, limit, wanted).await?)
     }
 
     /// What a question means, or why that is not known.

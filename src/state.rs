@@ -10,7 +10,7 @@ use leptos::config::LeptosOptions;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{Agent, Listener},
+    agent::{Agent, Listener, Sight},
     app::{
         server_fns::{answers::ShownAnswer, search::Target},
         shell::SiteFiles,
@@ -22,6 +22,7 @@ use crate::{
         error::ApiError,
         id::RefId,
         knowledge::{RefFields, URL},
+        proposal::Source,
         search::SearchKind,
         test_answer::TestAnswer,
         wiki,
@@ -131,7 +132,7 @@ pub struct Viewed {
     /// What it is, for people; empty where it is no single thing.
     pub title: String,
     /// What the listener is told about it.
-    pub context: Option<String>,
+    pub context: Sight,
 }
 
 /// The most places to go that are offered.
@@ -143,6 +144,8 @@ const MAX_LEADS: usize = 500;
 
 /// The most of what is marked on a page that goes along with a question.
 const MAX_MARKED_CHARS: usize = 8000;
+/// The most of it that a draft quotes.
+const MAX_QUOTED_CHARS: usize = 300;
 
 /// What the page with this address shows. An address that is not ours shows nothing.
 pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiError> {
@@ -168,23 +171,36 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
     };
     let context = match &entity {
         Some(entity) => looking_at(desk, entity, marked).await?,
-        None => with_marked(format!("The person is looking at the page {path}."), marked),
+        None => {
+            let told = format!("The person is looking at the page {path}.");
+            Sight { told: with_marked(told, &shortened(marked)), sources: Vec::new() }
+        }
     };
-    Ok(Viewed { listener, title, context: Some(context) })
+    Ok(Viewed { listener, title, context })
 }
 
-/// What a listener is told about what the person looks at.
-pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<String, ApiError> {
+/// What a listener is told about what the person looks at. What a ref says, and what it is called, was
+/// written elsewhere.
+pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<Sight, ApiError> {
     let (noun, word) = (entity.kind.noun(), entity.kind.word());
     let (title, id) = (desk.gate.title(entity).await?, &entity.id);
     let told = format!(
         "The person is looking at the {noun} “{title}” (entityType {word}, entityId {id})."
     );
-    Ok(with_marked(told, marked))
+    let marked = shortened(marked);
+    let source = (entity.kind == EntityKind::Ref).then(|| {
+        let quoted = if marked.is_empty() { &title } else { &marked };
+        let passage = quoted.chars().take(MAX_QUOTED_CHARS).collect();
+        Source { entity: entity.clone(), title: title.clone(), passage }
+    });
+    Ok(Sight { told: with_marked(told, &marked), sources: source.into_iter().collect() })
+}
+
+fn shortened(marked: &str) -> String {
+    marked.trim().chars().take(MAX_MARKED_CHARS).collect()
 }
 
 fn with_marked(told: String, marked: &str) -> String {
-    let marked: String = marked.trim().chars().take(MAX_MARKED_CHARS).collect();
     if marked.is_empty() {
         return told;
     }
@@ -240,6 +256,15 @@ pub async fn submit_or_keep(desk: &Desk, change: Change) -> Result<Outcome, ApiE
     Ok(Outcome { change_id: Some(id), state: ChangeState::Conflict, revision })
 }
 
+/// The page on which a thing is edited.
+pub async fn page_of(desk: &Desk, entity: &Entity) -> Result<String, ApiError> {
+    if let Some(path) = entity.path() {
+        return Ok(path);
+    }
+    let owner = desk.read().await?.test_input_owner(&entity.id.as_str().into()).await?;
+    Ok(format!("/personas/{owner}"))
+}
+
 /// Where one can go: what fits what is being typed, or the personas that changed last.
 pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
     let target = |kind: EntityKind, label: String, path: String| Target {
@@ -267,16 +292,10 @@ pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
 
 /// What the links in a text lead to.
 pub async fn leads(desk: &Desk, text: &str) -> Result<Leads, ApiError> {
-    let mut leads = Leads::new();
-    let mut link = desk.read().await?;
-    let titles = wiki::links(text).into_iter().map(|link| link.title);
-    let titles: BTreeMap<String, &str> = titles.map(|title| (wiki::key(title), title)).collect();
-    for (key, title) in titles.into_iter().take(MAX_LEADS) {
-        if let Some(entity) = link.titled(title).await? {
-            leads.insert(key, entity);
-        }
-    }
-    Ok(leads)
+    let titles: BTreeMap<String, &str> =
+        wiki::links(text).into_iter().map(|link| (wiki::key(link.title), link.title)).collect();
+    let titles = titles.into_values().take(MAX_LEADS);
+    Ok(desk.read().await?.titled(titles).await?.into_iter().collect())
 }
 
 /// An answer with its words rendered, once they are all there.

@@ -37,7 +37,7 @@ use news::Newsroom;
 pub use persona::Head;
 pub use proposal::{Decision, ProposalRow};
 pub use run::{EventRow, OwnedRun};
-pub use search::{FoundDocument, Term};
+pub use search::{FoundDocument, Term, Wanted};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use vector::{Near, Unembedded};
 pub use version::Author;

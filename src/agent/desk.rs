@@ -10,7 +10,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, tool::ToolError};
+use super::{Agent, notes::Sight, tool::ToolError};
 use crate::{
     changes::{Gate, Scope},
     domain::{
@@ -18,7 +18,7 @@ use crate::{
         change::{Change, ChangeState, Entity, Fields, Outcome},
         id::{PersonaId, RunId},
         persona::{Persona, Tier},
-        proposal::Source,
+        proposal::{Source, Sources},
         version::Revision,
     },
     store::{Head, Link},
@@ -26,8 +26,16 @@ use crate::{
 
 /// The most drafts of one run: nobody reviews more.
 const MAX_DRAFTS: usize = 20;
-/// The most sources that a draft names.
-const MAX_SOURCES: usize = 20;
+
+/// How something from elsewhere came before the model: what it looked into counts more than what merely
+/// came along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Heard {
+    /// It was among what a search found.
+    Found,
+    /// It was read, or the person showed it.
+    Read,
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -45,12 +53,12 @@ pub struct ToolDesk {
     /// Ends when a person stops the run.
     pub stopped: CancellationToken,
     /// What the person looks at.
-    pub context: Option<Arc<str>>,
+    pub context: Option<Arc<Sight>>,
     gate: Gate,
     /// The versions that the model last saw: what it writes is meant for those.
     seen: Mutex<HashMap<Entity, Revision>>,
     /// What was read in this conversation that nobody here wrote.
-    sources: Mutex<Vec<Source>>,
+    sources: Mutex<Vec<(Heard, Source)>>,
     /// How many drafts this run made.
     drafts: AtomicUsize,
 }
@@ -78,7 +86,7 @@ impl ToolDesk {
     }
 
     /// The same desk, from which the person is seen to look at something.
-    pub fn in_context(self, context: Option<Arc<str>>) -> Self {
+    pub fn in_context(self, context: Option<Arc<Sight>>) -> Self {
         Self { context, ..self }
     }
 
@@ -107,16 +115,23 @@ impl ToolDesk {
         self.shown(&Entity::from(&persona.id)).unwrap_or(persona.revision)
     }
 
-    /// Notes what was read that nobody here wrote.
-    pub fn hear(&self, heard: impl IntoIterator<Item = Source>) {
+    /// Notes what was read that nobody here wrote. What was read last of a thing is its passage.
+    pub fn hear(&self, how: Heard, heard: impl IntoIterator<Item = Source>) {
         let mut sources = lock(&self.sources);
         for source in heard {
-            if sources.len() < MAX_SOURCES
-                && !sources.iter().any(|known| known.entity == source.entity)
-            {
-                sources.push(source);
+            match sources.iter_mut().find(|(_, known)| known.entity == source.entity) {
+                Some(known) if known.0 <= how => *known = (how, source),
+                Some(_) => {}
+                None => sources.push((how, source)),
             }
         }
+    }
+
+    /// What nobody here wrote: first what was read, each in the order in which it came.
+    fn sources(&self) -> Sources {
+        let mut sources = lock(&self.sources).clone();
+        sources.sort_by_key(|(how, _)| std::cmp::Reverse(*how));
+        sources.into_iter().map(|(_, source)| source).collect()
     }
 
     /// What a thing says now, in the bin or not.
@@ -131,7 +146,7 @@ impl ToolDesk {
                 format!("{MAX_DRAFTS} drafts wait from this answer alone. Stop here and say so.");
             return Err(ToolError::TellModel(told));
         }
-        change.untrusted = lock(&self.sources).clone();
+        change.untrusted = self.sources();
         let entity = change.entity.clone();
         let outcome = self.gate.submit(change).await?;
         // The model knows what it wrote itself.

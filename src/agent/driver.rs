@@ -10,11 +10,12 @@ use tokio::{
 
 use super::{
     Agent,
-    desk::ToolDesk,
+    desk::{Heard, ToolDesk},
     live::{Added, Live},
-    notes,
+    notes::{self, Sight},
     runs::{close, opening},
     tool::{Effect, MAX_RESULT_BYTES, Registry},
+    tools,
     turn::{Finish, Input, Step, Turn},
     window,
 };
@@ -23,8 +24,10 @@ use crate::{
     domain::{
         error::ApiError,
         event::RunEvent,
-        message::{self, PartBody, ToolCall, ToolResult},
+        id::MessageId,
+        message::{self, Message, PartBody, ToolCall, ToolResult},
         persona::{Persona, Tier},
+        proposal::Source,
         run::{Run, RunStatus, Spent},
         tokens::estimate,
     },
@@ -52,7 +55,7 @@ pub struct Brief {
     /// How far it may go by itself.
     pub tier: Tier,
     /// What the person sees while they ask: told with the question, and not kept.
-    pub context: Option<Arc<str>>,
+    pub context: Option<Arc<Sight>>,
 }
 
 /// One run on its way.
@@ -67,6 +70,8 @@ struct Drive {
     began: Instant,
     deadline: Instant,
     first_token: Option<Duration>,
+    /// Whether the desk knows what was read in the conversation before.
+    recalled: bool,
 }
 
 impl Agent {
@@ -105,6 +110,7 @@ impl Agent {
             turn,
             began,
             first_token: None,
+            recalled: false,
         };
         let finish = match AssertUnwindSafe(drive.go(wait)).catch_unwind().await {
             Ok(finish) => finish,
@@ -208,23 +214,21 @@ impl Drive {
     }
 
     /// What the model is sent: the branch, and what this run has said and done so far.
-    async fn window(&self) -> Result<Vec<message::Turn>, ApiError> {
+    async fn window(&mut self) -> Result<Vec<message::Turn>, ApiError> {
         let model = &self.brief.route.model;
         let parts = self.live.parts();
         // Read for each step and let go of: a long conversation is not held while the model speaks.
         let mut link = self.agent.read(&self.scope).await?;
         let mut branch = link.branch(&self.run.message_id).await?;
         let decided = notes::decided(&mut link, &self.run, &branch).await?;
-        drop(link);
-        // What was read before still stands in the conversation.
-        for message in &branch {
-            for part in &message.parts {
-                if let PartBody::ToolResult(result) = &part.body {
-                    self.desk.hear(result.sources.iter().cloned());
-                }
-            }
+        if !self.recalled {
+            let shown = link.shown_sources(&self.run.conversation_id).await?;
+            self.recall(&branch, &shown);
+            self.recalled = true;
         }
-        notes::add(&mut branch, self.brief.context.as_deref(), decided);
+        drop(link);
+        let context = self.brief.context.as_ref().map(|sight| sight.told.as_str());
+        notes::add(&mut branch, context, decided);
         if !parts.is_empty() {
             branch.push(self.run.reply(parts));
         }
@@ -236,6 +240,22 @@ impl Drive {
         }
         let reserved = estimate(&self.brief.system) as u64 + self.answer_tokens();
         Ok(window::fit(&branch, model.context, reserved))
+    }
+
+    /// What was read or shown before still stands in the conversation.
+    fn recall(&self, branch: &[Message], shown: &[(MessageId, Vec<Source>)]) {
+        for message in branch {
+            let along = shown.iter().filter(|(with, _)| *with == message.id);
+            for (_, sources) in along {
+                self.desk.hear(Heard::Read, sources.iter().cloned());
+            }
+            for part in &message.parts {
+                if let PartBody::ToolResult(result) = &part.body {
+                    let how = tools::how_heard(&result.name);
+                    self.desk.hear(how, result.sources.iter().cloned());
+                }
+            }
+        }
     }
 
     fn answer_tokens(&self) -> u64 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     Agent,
     driver::Brief,
+    notes::Sight,
     prompt,
     runs::{Order, said},
     window::turns,
@@ -41,11 +42,11 @@ impl Agent {
         scope: &Scope,
         persona: &PersonaId,
         words: &str,
-        context: Option<&str>,
+        context: Option<Sight>,
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let mut brief = self.editor_brief(scope, persona).await?;
-        brief.context = context.map(Arc::from);
+        brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
         // Two first messages at once meet here, and the second finds what the first began.
         link.lock(&Entity::from(persona)).await?;

@@ -1,11 +1,18 @@
 //! What a model is told beside the conversation: what the person looks at, and what became of its
 //! drafts. It stands before the person's words, and is not kept.
 
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
 use crate::{
     domain::{
         change::ChangeState,
         error::ApiError,
+        id::MessageId,
         message::{Message, Part, PartBody, Role},
+        proposal::Source,
         run::Run,
     },
     store::{Link, ProposalRow},
@@ -13,6 +20,44 @@ use crate::{
 
 /// The most that is told beside one question.
 const MAX_BYTES: usize = 16 * 1024;
+
+/// What a person looks at while they ask, as the listener is told it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sight {
+    /// In words.
+    pub told: String,
+    /// What of it nobody here wrote.
+    pub sources: Vec<Source>,
+}
+
+/// The most sights that are remembered.
+const MAX_SIGHTS: usize = 256;
+
+/// What persons looked at when they asked the last questions: remembered by this process, and kept
+/// nowhere.
+#[derive(Default)]
+pub struct Sights(Mutex<VecDeque<(MessageId, Arc<Sight>)>>);
+
+impl Sights {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(MessageId, Arc<Sight>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what was looked at with a message.
+    pub fn remember(&self, message: &MessageId, sight: &Arc<Sight>) {
+        let mut sights = self.lock();
+        sights.retain(|(known, _)| known != message);
+        sights.push_back((message.clone(), sight.clone()));
+        if sights.len() > MAX_SIGHTS {
+            sights.pop_front();
+        }
+    }
+
+    /// What was looked at with a message.
+    pub fn of(&self, message: &MessageId) -> Option<Arc<Sight>> {
+        self.lock().iter().find(|(known, _)| known == message).map(|(_, sight)| sight.clone())
+    }
+}
 
 /// What was decided about the drafts of this conversation since the model last began to speak.
 pub async fn decided(
@@ -32,8 +77,8 @@ pub async fn decided(
 pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<ProposalRow>) {
     let mut notes = Vec::new();
     notes.extend(context.map(str::to_owned));
-    if !decided.is_empty() {
-        let lines: Vec<String> = decided.iter().map(told).collect();
+    let lines: Vec<String> = decided.iter().filter_map(told).collect();
+    if !lines.is_empty() {
         notes.push(format!("What became of your drafts:\n{}", lines.join("\n")));
     }
     if notes.is_empty() {
@@ -47,8 +92,8 @@ pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<ProposalR
     asked.parts.insert(0, note);
 }
 
-/// One line for the model.
-fn told(draft: &ProposalRow) -> String {
+/// One line for the model; none when there is nothing that it does not know.
+fn told(draft: &ProposalRow) -> Option<String> {
     let (id, summary) = (&draft.row.id, &draft.summary);
     let outcome = match draft.row.state {
         ChangeState::Applied if draft.row.undone_by.is_some() => {
@@ -62,9 +107,9 @@ fn told(draft: &ProposalRow) -> String {
         ChangeState::Conflict => {
             "not applied, because the same passage was changed meanwhile; read it again".to_owned()
         }
-        ChangeState::Pending => "taken up again; it waits for a decision".to_owned(),
-        ChangeState::Superseded => "replaced by a later draft".to_owned(),
         ChangeState::Expired => "left undecided for too long, and is gone".to_owned(),
+        // Its own later draft took its place.
+        ChangeState::Pending | ChangeState::Superseded => return None,
     };
-    format!("- {summary} (draft {id}): {outcome}.")
+    Some(format!("- {summary} (draft {id}): {outcome}."))
 }

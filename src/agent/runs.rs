@@ -136,6 +136,10 @@ impl Agent {
             link.insert_test_answer(input, *revision, persona, &run.id, at).await?;
         }
         link.set_leaf(&conversation.id, &message, at).await?;
+        if let Some(sight) = &brief.context {
+            self.shared.sights.remember(&message, sight);
+            link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
+        }
         // The first events are kept with the run itself: one write less before the model is asked.
         let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
         let rows: Vec<EventRow> = told.iter().map(|one| row(&scope, &run.id, one)).collect();
@@ -205,7 +209,8 @@ impl Agent {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
             ConversationKind::Editor | ConversationKind::Companion => {
-                let brief = self.brief(scope, kind, &run.persona_id).await?;
+                let mut brief = self.brief(scope, kind, &run.persona_id).await?;
+                brief.context = self.shared.sights.of(&run.message_id);
                 let (link, conversation) = self.last_run(scope, &run).await?;
                 self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
             }
@@ -216,7 +221,8 @@ impl Agent {
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
         let kind = self.read(scope).await?.conversation(&run.conversation_id).await?.kind;
-        let brief = self.brief(scope, kind, &run.persona_id).await?;
+        let mut brief = self.brief(scope, kind, &run.persona_id).await?;
+        brief.context = self.shared.sights.of(&run.message_id);
         let (mut link, conversation) = self.last_run(scope, &run).await?;
         if !run.can_continue() || kind == ConversationKind::Test {
             let reason = "That answer did not break off, so there is nothing to go on with.";

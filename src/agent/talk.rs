@@ -6,6 +6,7 @@ use super::{
     Agent,
     driver::Brief,
     editor::check_words,
+    notes::Sight,
     runs::{Order, said},
 };
 use crate::{
@@ -126,7 +127,7 @@ impl Agent {
         scope: &Scope,
         listener: &Listener,
         words: &str,
-        context: Option<&str>,
+        context: Option<Sight>,
     ) -> Result<Run, ApiError> {
         match listener {
             Listener::Persona(persona) => self.send(scope, persona, words, context).await,
@@ -143,12 +144,12 @@ impl Agent {
         scope: &Scope,
         conversation: &ConversationId,
         words: &str,
-        context: Option<&str>,
+        context: Option<Sight>,
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
         let mut brief = self.brief(scope, known.kind, &known.persona_id).await?;
-        brief.context = context.map(Arc::from);
+        brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&known.persona_id)).await?;
         let conversation = link.conversation(conversation).await?;

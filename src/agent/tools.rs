@@ -17,7 +17,10 @@ mod update_test_input;
 
 use serde::Serialize;
 
-use super::tool::{Registry, ToolOutput};
+use super::{
+    desk::Heard,
+    tool::{Registry, Tool, ToolOutput},
+};
 use crate::domain::{
     change::{ChangeState, Outcome},
     id::ChangeId,
@@ -59,6 +62,11 @@ struct Written<'a> {
     id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
+}
+
+/// How much what a tool told of elsewhere counts.
+pub fn how_heard(name: &str) -> Heard {
+    if name == <search::Search as Tool>::NAME { Heard::Found } else { Heard::Read }
 }
 
 /// Tells the model what became of its change: done, or a draft that a person will decide on.

@@ -7,7 +7,12 @@ use aide::axum::{
     ApiRouter,
     routing::{get_with, post_with},
 };
-use axum::{Json, extract::State, response::sse::Event};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response, sse::Event},
+};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     extract::{Body, Created, Params, Segments},
-    sse::{EventStream, stream},
+    sse::{last_event_id, stream},
 };
 use crate::{
     domain::{
@@ -104,6 +109,8 @@ struct Kept {
 struct StreamParams {
     /// The message that is answered.
     message_id: MessageId,
+    /// Only what came after this event; `Last-Event-ID` says the same.
+    after: Option<u64>,
 }
 
 /// A message as a program reads it: one for each answer, with what was done in its metadata.
@@ -190,7 +197,7 @@ async fn say(
         None => None,
     };
     let agent = &desk.agent;
-    let run = agent.say_in(&desk.scope, &path.id, &said.content, context.as_deref()).await;
+    let run = agent.say_in(&desk.scope, &path.id, &said.content, context).await;
     let run = run.map_err(|error| match error {
         ApiError::Invalid { field, rule } if field == "message" => {
             ApiError::invalid("content", rule)
@@ -276,27 +283,52 @@ async fn follow(
     desk: Desk,
     Segments(path): Segments<ConversationPath>,
     Params(params): Params<StreamParams>,
-) -> Result<EventStream, ApiError> {
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let message = &params.message_id;
     if desk.read().await?.conversation_of(message).await? != path.id {
         return Err(ApiError::not_found("message"));
     }
     let run = desk.agent.answer(&desk.scope, message).await?;
+    let last = last_event_id(&headers)?;
+    let seen = last.or(params.after).unwrap_or_default();
+    // A browser that has seen the end asks once more by itself: this tells it to stop.
+    if last.is_some() && desk.agent.has_ended_at(&desk.scope, &run.id, seen).await? {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    // From the beginning, because the end of a call says what the call was.
     let mut events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
     let (id, reply) = (run.id.clone(), run.reply_id.clone());
     let told = async_stream::stream! {
         let mut calls: HashMap<CallId, ToolCall> = HashMap::new();
         while let Some(event) = events.next().await {
-            let told = match event {
-                Ok(one) => told(&desk, &mut calls, &one.event, &reply).await,
-                Err(error) => vec![Told::Error { message: error.to_string() }],
+            let (seq, told) = match event {
+                Ok(one) if one.seq <= seen && !matches!(one.event, RunEvent::Ended { .. }) => {
+                    note_call(&mut calls, &one.event);
+                    continue;
+                }
+                Ok(one) => (Some(one.seq), told(&desk, &mut calls, &one.event, &reply).await),
+                Err(error) => (None, vec![Told::Error { message: error.to_string() }]),
             };
-            for told in told {
-                yield Event::default().event(told.name()).json_data(told).unwrap_or_default();
+            let count = told.len();
+            for (number, told) in (1..).zip(told) {
+                let event = Event::default().event(told.name()).json_data(told).unwrap_or_default();
+                // Whoever comes back between the pieces of one event is told all of them.
+                yield match seq.filter(|_| number == count) {
+                    Some(seq) => event.id(seq.to_string()),
+                    None => event,
+                };
             }
         }
     };
-    Ok(stream(told, state.closing).of_run(&id))
+    Ok(stream(told, state.closing).of_run(&id).into_response())
+}
+
+/// Remembers a call until its result comes.
+fn note_call(calls: &mut HashMap<CallId, ToolCall>, event: &RunEvent) {
+    if let RunEvent::ToolCall { call, .. } = event {
+        calls.insert(call.call.clone(), call.clone());
+    }
 }
 
 async fn told(
@@ -308,7 +340,7 @@ async fn told(
     match event {
         RunEvent::Text { delta, .. } => vec![Told::Delta { text: delta.clone() }],
         RunEvent::ToolCall { call, .. } => {
-            calls.insert(call.call.clone(), call.clone());
+            note_call(calls, event);
             let (tool, args_summary) = (call.name.clone(), summary(call));
             vec![Told::Tool { tool, args_summary, status: ToolStatus::Running }]
         }

@@ -4,6 +4,7 @@
 
 mod follow;
 mod shown;
+mod words;
 
 use aide::axum::ApiRouter;
 use axum::{

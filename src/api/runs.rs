@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     extract::{Created, Params, Segments},
-    sse::stream,
+    sse::{last_event_id, stream},
 };
 use crate::{
     domain::{error::ApiError, id::RunId, run::Run},
@@ -88,13 +88,8 @@ async fn events(
     Params(params): Params<EventParams>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
-    let seen = match last {
-        Some(last) => last.trim().parse().map_err(|_| ApiError::Malformed {
-            problem: "its Last-Event-ID is not a number".into(),
-        })?,
-        None => params.after.unwrap_or_default(),
-    };
+    let last = last_event_id(&headers)?;
+    let seen = last.or(params.after).unwrap_or_default();
     // A browser that has seen the end asks once more by itself: this tells it to stop.
     if last.is_some() && desk.agent.has_ended_at(&desk.scope, &path.id, seen).await? {
         return Ok(StatusCode::NO_CONTENT.into_response());

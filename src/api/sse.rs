@@ -4,7 +4,7 @@ use std::{convert::Infallible, time::Duration};
 
 use aide::OperationOutput;
 use axum::{
-    http::HeaderValue,
+    http::{HeaderMap, HeaderValue},
     response::{
         IntoResponse, Response, Sse,
         sse::{Event, KeepAlive},
@@ -13,7 +13,7 @@ use axum::{
 use futures_util::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::id::RunId;
+use crate::domain::{error::ApiError, id::RunId};
 
 /// How long a stream may be silent before a comment shows that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -30,6 +30,13 @@ pub fn stream(
     let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE));
     // Some proxies hold a stream back until it ends, unless they are asked not to.
     EventStream(([("x-accel-buffering", "no"), ("cache-control", "no-store")], sse).into_response())
+}
+
+/// The last event that whoever comes back has seen, if they say so.
+pub fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
+    let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
+    let problem = || ApiError::Malformed { problem: "its Last-Event-ID is not a number".into() };
+    last.map(|last| last.trim().parse().map_err(|_| problem())).transpose()
 }
 
 impl EventStream {

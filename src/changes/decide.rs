@@ -60,11 +60,14 @@ impl Gate {
         self.person()?;
         let mut link = self.store.write(&self.space).await?;
         let draft = link.proposal(id).await?;
-        if !link.reopen(id).await? {
+        // A person's own text was never a draft: it could not be saved.
+        let state =
+            if draft.kind.is_person() { ChangeState::Conflict } else { ChangeState::Pending };
+        if !link.reopen(id, state).await? {
             let reason = "Only a draft that was rejected can be taken up again.".into();
             return Err(ApiError::NotNow { reason });
         }
-        let outcome = stands(&mut link, &draft, ChangeState::Pending);
+        let outcome = stands(&mut link, &draft, state);
         link.commit().await?;
         Ok(outcome)
     }

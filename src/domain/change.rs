@@ -1,13 +1,16 @@
 //! A change: the only way in which anything is ever modified.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    field::TextField,
+    field::{TextField, unix_lines},
     id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
-    proposal::Source,
+    persona::PersonaFields,
+    proposal::Sources,
     version::Revision,
 };
 
@@ -247,7 +250,7 @@ pub struct Change {
     /// The change that this one takes back.
     pub undoes: Option<ChangeId>,
     /// What its author had read before that nobody here wrote.
-    pub untrusted: Vec<Source>,
+    pub untrusted: Sources,
 }
 
 impl Change {
@@ -260,7 +263,7 @@ impl Change {
             base: None,
             reason: String::new(),
             undoes: None,
-            untrusted: Vec::new(),
+            untrusted: Sources::default(),
         }
     }
 
@@ -336,4 +339,16 @@ pub fn field_label(field: &str) -> &str {
         "fetchedAt" => "time of fetching",
         other => other,
     }
+}
+
+/// The fields of a form, which knows only texts: an empty day is none, a line has no spaces around it,
+/// and tools are parted by commas.
+pub fn from_form(form: BTreeMap<String, String>) -> Fields {
+    let value = |field: &str, text: &str| match field {
+        "due" if text.trim().is_empty() => Value::Null,
+        "title" | "url" | "due" => text.trim().into(),
+        "tools" => PersonaFields::parse_tools(text).into(),
+        _ => unix_lines(text).into(),
+    };
+    form.into_iter().map(|(field, text)| (field.clone(), value(&field, &text))).collect()
 }

@@ -4,7 +4,7 @@ mod page;
 mod reference;
 mod task;
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::fmt::Debug;
 
 pub use page::{BODY, PageFields};
 pub use reference::{RefFields, TEXT, URL, host};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use task::{TaskFields, TaskStatus};
 
 use super::{
-    change::{EntityKind, Fields},
+    change::EntityKind,
     date::Date,
     error::ApiError,
-    field::{TextField, unix_lines},
+    field::TextField,
     persona::excerpt,
     search::Texts,
     timestamp::Timestamp,
@@ -134,17 +134,6 @@ pub struct EntrySummary<Id> {
     pub revision: Revision,
     /// When it last changed.
     pub updated_at: Timestamp,
-}
-
-/// The fields of a form, which knows only texts: an empty day is none, and a line has no spaces around
-/// it.
-pub fn from_form(form: BTreeMap<String, String>) -> Fields {
-    let value = |field: &str, text: &str| match field {
-        "due" if text.trim().is_empty() => None,
-        "title" | "url" | "due" => Some(text.trim().to_owned()),
-        _ => Some(unix_lines(text)),
-    };
-    form.into_iter().map(|(field, text)| (field.clone(), value(&field, &text).into())).collect()
 }
 
 /// The first words of a text, on one line.

@@ -48,6 +48,8 @@ pub struct Proposal {
     pub proposed_by: Proposer,
     /// What its author had read before that nobody here wrote.
     pub untrusted: Vec<Source>,
+    /// How much more of that there was than is named.
+    pub untrusted_more: usize,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it is too old to be decided on.
@@ -132,6 +134,34 @@ pub struct Source {
     pub title: String,
     /// The beginning of what was read.
     pub passage: String,
+}
+
+/// The most sources that a draft names.
+const MAX_SOURCES: usize = 20;
+
+/// What was read that nobody here wrote: named as far as that is bearable, and counted beyond.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Those that are named.
+    pub named: Vec<Source>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl Sources {
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.more == 0
+    }
+}
+
+impl FromIterator<Source> for Sources {
+    /// Names the first ones.
+    fn from_iter<I: IntoIterator<Item = Source>>(all: I) -> Self {
+        let mut all = all.into_iter();
+        let named = all.by_ref().take(MAX_SOURCES).collect();
+        Self { named, more: all.count() }
+    }
 }
 
 /// How a person accepts a draft: whole, in part, or in their own words.

@@ -1,10 +1,15 @@
 //! Building the index of an installation from before there was one.
 
+use std::time::Duration;
+
 use super::Search;
 use crate::{changes::refresh_index, domain::error::ApiError};
 
 /// How many things are indexed in one transaction.
 const BATCH: u32 = 50;
+/// How long to wait after the first failure, and the longest wait.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(600);
 
 impl Search {
     /// Indexes what is not yet, some at a time, and says how much that was. Everything else goes on
@@ -31,12 +36,25 @@ impl Search {
         }
     }
 
-    /// Builds the index and tells the log. For a task of its own.
+    /// Builds the index, and tries again later while that fails. For a task of its own.
     pub async fn keep_index(self) {
-        match self.build_index().await {
-            Ok(0) => {}
-            Ok(built) => tracing::info!(built, "the index for searching was built"),
-            Err(error) => tracing::warn!(%error, "the index for searching is not complete"),
+        let mut wait = FIRST_WAIT;
+        loop {
+            match self.build_index().await {
+                Ok(built) => {
+                    if built > 0 {
+                        tracing::info!(built, "the index for searching was built");
+                        self.built.notify_one();
+                    }
+                    return;
+                }
+                Err(error) => {
+                    let wait = wait.as_secs();
+                    tracing::warn!(%error, wait, "the index for searching is not complete");
+                }
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(MAX_WAIT);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::HashSet, ops::Range};
 
+use pulldown_cmark::{Event, Options, Parser};
+
 use crate::{
     domain::search::{Piece, Texts},
     store::{Term, Word, words},
@@ -77,14 +79,15 @@ fn passage(text: &str, found: &[Match]) -> Vec<Piece> {
     if !text[..start].trim().is_empty() {
         push(&mut pieces, "…", false);
     }
+    let words = words_of(text, start..end);
     let mut at = start;
     let inside = found.iter().filter(|one| one.range.start >= start && one.range.end <= end);
     for Match { range, .. } in inside {
-        push(&mut pieces, &text[at..range.start], false);
+        push_words(&mut pieces, text, at..range.start, &words);
         push(&mut pieces, &text[range.clone()], true);
         at = range.end;
     }
-    push(&mut pieces, text[at..end].trim_end(), false);
+    push_words(&mut pieces, text, at..start + text[start..end].trim_end().len(), &words);
     if !text[end..].trim().is_empty() {
         push(&mut pieces, "…", false);
     }
@@ -107,6 +110,48 @@ fn bounds(text: &str, around: usize) -> (usize, usize) {
     (start, space.filter(|space| *space > around + LEAD_BYTES).unwrap_or(end))
 }
 
+/// Where a passage of markdown says something: all but the marks.
+fn words_of(text: &str, passage: Range<usize>) -> Vec<Range<usize>> {
+    let from = text[..passage.start].rfind('\n').map_or(0, |end| end + 1);
+    let to = text[passage.end..].find('\n').map_or(text.len(), |end| passage.end + end);
+    let parser = Parser::new_ext(&text[from..to], Options::ENABLE_WIKILINKS);
+    let words = parser.into_offset_iter().filter_map(|(event, range)| {
+        let range = from + range.start..from + range.end;
+        match event {
+            Event::Text(_) | Event::Html(_) | Event::InlineHtml(_) => Some(range),
+            Event::Code(_) => {
+                let ticks = |end: &str| end.len() - end.trim_start_matches('`').len();
+                let length = ticks(&text[range.clone()]);
+                Some(range.start + length..(range.end - length).max(range.start + length))
+            }
+            _ => None,
+        }
+    });
+    let inside = words.map(|range| range.start.max(passage.start)..range.end.min(passage.end));
+    let inside: Vec<Range<usize>> = inside.filter(|range| !range.is_empty()).collect();
+    // What consists of marks only is shown as it is.
+    if inside.is_empty() { vec![passage] } else { inside }
+}
+
+/// Adds what a stretch of a text says.
+fn push_words(pieces: &mut Vec<Piece>, text: &str, stretch: Range<usize>, words: &[Range<usize>]) {
+    let mut at = stretch.start;
+    let between = |pieces: &mut Vec<Piece>, gap: &str| {
+        if gap.contains(char::is_whitespace) {
+            push(pieces, " ", false);
+        }
+    };
+    for range in words {
+        let range = range.start.max(at)..range.end.min(stretch.end);
+        if !range.is_empty() {
+            between(pieces, &text[at..range.start]);
+            push(pieces, &text[range.clone()], false);
+            at = range.end;
+        }
+    }
+    between(pieces, &text[at..stretch.end]);
+}
+
 /// Adds a piece, on one line.
 fn push(pieces: &mut Vec<Piece>, text: &str, marked: bool) {
     let mut line = String::with_capacity(text.len());
@@ -119,7 +164,11 @@ fn push(pieces: &mut Vec<Piece>, text: &str, marked: bool) {
         }
     }
     match pieces.last_mut() {
-        Some(last) if last.marked == marked => last.text.push_str(&line),
+        Some(last) if last.marked == marked => {
+            let joined = last.text.ends_with([' ', '…']) && line.starts_with(' ');
+            last.text.push_str(if joined { line.trim_start() } else { &line });
+        }
+        None if line.trim().is_empty() => {}
         _ if line.is_empty() => {}
         _ => pieces.push(Piece { text: line, marked }),
     }
@@ -149,12 +198,27 @@ mod tests {
     fn what_was_looked_for_is_marked_on_one_line() {
         assert_eq!(
             shown("# A\n\nPlain words,\nplainly.", &[("plain", true)]),
-            "# A [Plain] words, [plainly]."
+            "A [Plain] words, [plainly]."
         );
         assert_eq!(shown("Crème brûlée", &[("creme brulee", false)]), "[Crème brûlée]");
         assert_eq!(shown("plain and plainly", &[("plain", false)]), "[plain] and plainly");
         assert_eq!(shown("nothing of it", &[("besides", true)]), "nothing of it");
         assert_eq!(shown("", &[("beside", false)]), "[beside]");
+    }
+
+    #[test]
+    fn marks_are_not_shown_unless_they_were_looked_for() {
+        let body = "## Boats\n\nSee [[Harbour|the old harbour]], **then** `row` to\n\
+                    [the isle](https://isle.test/plain).\n\n- one\n- two < three\n";
+        assert_eq!(
+            shown(body, &[("row", false)]),
+            "Boats See the old harbour, then [row] to the isle. one two < three"
+        );
+        let linked = shown(body, &[("harbour", false)]);
+        assert!(linked.contains("See [Harbour]the old [harbour], then"), "{linked}");
+        assert!(shown(body, &[("isle test", false)]).contains("[isle.test]"));
+        assert_eq!(shown("[[Fog]]", &[("fog", false)]), "[Fog]");
+        assert_eq!(shown("---", &[("x", false)]), "---");
     }
 
     #[test]

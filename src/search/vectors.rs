@@ -30,9 +30,12 @@ const REST: Duration = Duration::from_secs(15);
 /// How far a document may be from a question, as a cosine, and how many are looked at.
 const LEAST_COSINE: f32 = 0.25;
 const NEAREST: usize = 30;
-/// How often is looked for documents without a vector.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
-/// The longest wait after failures, which doubles with each.
+/// How long after something was written is looked for documents without a vector.
+const SETTLE: Duration = Duration::from_millis(500);
+/// How often is looked for them though nothing was heard.
+const LOOK_ANYWAY: Duration = Duration::from_secs(600);
+/// The wait after a failure, and the longest: it doubles with each.
+const FIRST_WAIT: Duration = Duration::from_secs(3);
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
 /// The service that makes vectors, and how it is.
@@ -123,21 +126,33 @@ impl Search {
         Ok(Some(made.len()))
     }
 
-    /// Keeps making vectors, with longer and longer pauses while that fails. For a task of its own.
+    /// Keeps making vectors whenever something was written, with longer and longer pauses while that
+    /// fails. For a task of its own.
     pub async fn keep_vectors(self) {
         if self.meaning.is_none() {
             return;
         }
-        let mut wait = LOOK_EVERY;
+        // What is written while vectors are made is heard afterwards.
+        let mut news = self.store.all_news();
+        let mut wait = FIRST_WAIT;
         loop {
             match self.make_vectors().await {
-                Ok(_) => wait = LOOK_EVERY,
+                Ok(_) => {
+                    wait = FIRST_WAIT;
+                    tokio::select! {
+                        () = news.something_written() => {}
+                        () = self.built.notified() => {}
+                        () = tokio::time::sleep(LOOK_ANYWAY) => {}
+                    }
+                    // Whoever writes one thing often writes another.
+                    tokio::time::sleep(SETTLE).await;
+                }
                 Err(error) => {
                     wait = (wait * 2).min(MAX_WAIT);
                     tracing::warn!(%error, wait = wait.as_secs(), "vectors are not up to date");
+                    tokio::time::sleep(wait).await;
                 }
             }
-            tokio::time::sleep(wait).await;
         }
     }
 }

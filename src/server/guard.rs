@@ -53,11 +53,11 @@ pub async fn check_host(State(hosts): State<Hosts>, request: Request, next: Next
     ApiError::Misdirected { host: host.chars().take(100).collect() }.into_response()
 }
 
-/// A page of another site may not read the API, even by plain links and images. What the layer below
+/// A page of another site may not read the API or the rail, even by plain links and images. What the layer below
 /// refuses to let it write is put into words here.
 pub async fn refuse_foreign_readers(request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let inner = ["/api", "/fn/"].iter().any(|prefix| path.starts_with(prefix));
+    let inner = ["/api", "/fn/", "/rail"].iter().any(|prefix| path.starts_with(prefix));
     let site = request.headers().get("sec-fetch-site").map(HeaderValue::as_bytes);
     if inner && matches!(site, Some(b"cross-site" | b"same-site")) {
         return from_another_site().into_response();

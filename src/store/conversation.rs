@@ -6,6 +6,7 @@ use super::{Link, StoreError, link::on};
 use crate::domain::{
     id::{ConversationId, MessageId, PersonaId, RunId},
     message::{Conversation, ConversationKind, Message, Role},
+    proposal::Source,
     timestamp::Timestamp,
 };
 
@@ -214,5 +215,41 @@ impl Link {
         let rows: Vec<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(leaf.as_str()).bind(most).fetch_all(wire).await?);
         rows.into_iter().map(Message::try_from).collect()
+    }
+
+    /// Keeps what was shown along with a message that nobody here wrote.
+    pub async fn keep_shown_sources(
+        &mut self,
+        conversation: &ConversationId,
+        message: &MessageId,
+        sources: &[Source],
+    ) -> Result<(), StoreError> {
+        const SQL: &str =
+            "insert into shown_source (space_id, conversation_id, message_id, sources)
+            values ($1, $2, $3, $4) on conflict do nothing";
+        if sources.is_empty() {
+            return Ok(());
+        }
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).bind(message.as_str())
+            .bind(serde_json::json!(sources).to_string()).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// What was shown along with the messages of a conversation that nobody here wrote, the first first.
+    pub async fn shown_sources(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<Vec<(MessageId, Vec<Source>)>, StoreError> {
+        const SQL: &str = "select message_id, sources from shown_source
+            where space_id = $1 and conversation_id = $2 order by message_id";
+        let space = self.space.clone();
+        let rows: Vec<(String, String)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_all(wire).await?);
+        let shown = rows.into_iter().map(|(message, sources)| {
+            Ok((MessageId::new(message), StoreError::read_json(&sources)?))
+        });
+        shown.collect()
     }
 }

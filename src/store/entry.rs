@@ -1,10 +1,12 @@
 //! Knowledge: pages, refs and tasks. The row that moves, and the versions that stay.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sqlx::FromRow;
 
 use super::{
     Author, Head, Link, StoreError,
-    link::on,
+    link::{Wire, on},
     persona::{fold, like},
     version::SummaryRow,
 };
@@ -272,24 +274,57 @@ impl Link {
         Ok(())
     }
 
-    /// What a wiki link with this title points at, in whatever letters: a page, or else a persona. Of
+    /// What wiki links with these titles point at, by title in small letters: a page, or else a persona. Of
     /// two with one title, the older one.
-    pub async fn titled(&mut self, title: &str) -> Result<Option<Entity>, StoreError> {
-        const SQL: &str = "select kind, id from (
-                select 'page' as kind, 0 as place, entry_id as id, created_at from entry
-                where space_id = $1 and kind = 'page' and title_folded = $2 and deleted_at is null
-                union all
-                select 'persona', 1, persona_id, created_at from persona
-                where space_id = $1 and name_folded = $2 and deleted_at is null
-            ) as found order by place, created_at, id limit 1";
-        let title = title.trim();
-        // What no title can be is not looked for.
-        if TITLE.check_line(title).is_err() {
-            return Ok(None);
+    pub async fn titled<'title>(
+        &mut self,
+        titles: impl IntoIterator<Item = &'title str>,
+    ) -> Result<BTreeMap<String, Entity>, StoreError> {
+        macro_rules! select_titled {
+            ($wanted:literal) => {
+                concat!(
+                    "select title, kind, id from (
+                        select title_folded as title, 'page' as kind, 0 as place, entry_id as id,
+                            created_at
+                        from entry where space_id = $1 and kind = 'page' and deleted_at is null
+                            and title_folded in (",
+                    $wanted,
+                    ")
+                        union all
+                        select name_folded, 'persona', 1, persona_id, created_at
+                        from persona where space_id = $1 and deleted_at is null
+                            and name_folded in (",
+                    $wanted,
+                    ")
+                    ) as found order by place, created_at, id"
+                )
+            };
         }
-        let space = self.space.clone();
-        let found: Option<(String, String)> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(fold(title)).fetch_optional(wire).await?);
-        Ok(found.and_then(|(kind, id)| Some(Entity { kind: EntityKind::from_word(&kind)?, id })))
+        const SQLITE: &str = select_titled!("select value from json_each($2)");
+        const POSTGRES: &str =
+            select_titled!("select jsonb_array_elements_text(cast($2 as jsonb))");
+        // What no title can be is not looked for.
+        let titles = titles.into_iter().map(str::trim);
+        let wanted: BTreeSet<String> =
+            titles.filter(|title| TITLE.check_line(title).is_ok()).map(fold).collect();
+        if wanted.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (space, wanted) = (self.space.clone(), serde_json::json!(wanted).to_string());
+        let rows: Vec<(String, String, String)> = match self.wire() {
+            Wire::Sqlite(wire) => {
+                sqlx::query_as(SQLITE).bind(space.as_str()).bind(wanted).fetch_all(wire).await?
+            }
+            Wire::Postgres(wire) => {
+                sqlx::query_as(POSTGRES).bind(space.as_str()).bind(wanted).fetch_all(wire).await?
+            }
+        };
+        let mut found = BTreeMap::new();
+        for (title, kind, id) in rows {
+            if let Some(kind) = EntityKind::from_word(&kind) {
+                found.entry(title).or_insert(Entity { kind, id });
+            }
+        }
+        Ok(found)
     }
 }

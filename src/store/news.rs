@@ -10,7 +10,11 @@ use sqlx::postgres::PgListener;
 use tokio::sync::broadcast;
 
 use super::{Link, Pool, Store, StoreError, link::Wire};
-use crate::domain::{id::SpaceId, news::News};
+use crate::domain::{
+    change::ChangeState,
+    id::SpaceId,
+    news::{News, Topic},
+};
 
 /// The name under which processes call each other.
 const CHANNEL: &str = "greenroom_news";
@@ -43,10 +47,10 @@ impl Newsroom {
     }
 }
 
-/// Hears the news of one Space.
+/// Hears the news of one Space, or of all.
 #[derive(Debug)]
 pub struct NewsFeed {
-    space: SpaceId,
+    space: Option<SpaceId>,
     told: broadcast::Receiver<Told>,
 }
 
@@ -55,12 +59,27 @@ impl NewsFeed {
     pub async fn next(&mut self) -> Option<News> {
         loop {
             match self.told.recv().await {
-                Ok(told) if told.space.as_ref().is_none_or(|space| *space == self.space) => {
-                    return Some(told.news);
+                Ok(told) => {
+                    let (of, heard) = (told.space.as_ref(), self.space.as_ref());
+                    if of.is_none() || heard.is_none() || of == heard {
+                        return Some(told.news);
+                    }
                 }
-                Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => return Some(News::default()),
                 Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+impl NewsFeed {
+    /// Comes back when something was written, or may have been.
+    pub async fn something_written(&mut self) {
+        loop {
+            match self.next().await.map(|news| (news.topic, news.state)) {
+                Some((Topic::Missed, _) | (Topic::Change, Some(ChangeState::Applied))) => return,
+                Some(_) => {}
+                None => std::future::pending().await,
             }
         }
     }
@@ -69,7 +88,12 @@ impl NewsFeed {
 impl Store {
     /// The news of a Space from now on.
     pub fn news(&self, space: &SpaceId) -> NewsFeed {
-        NewsFeed { space: space.clone(), told: self.newsroom.0.subscribe() }
+        NewsFeed { space: Some(space.clone()), told: self.newsroom.0.subscribe() }
+    }
+
+    /// The news of all Spaces from now on: for work that is done for everybody.
+    pub fn all_news(&self) -> NewsFeed {
+        NewsFeed { space: None, told: self.newsroom.0.subscribe() }
     }
 
     /// Hears what other processes on the same database tell. Goes on for ever; with a file there is

@@ -1,14 +1,16 @@
 //! Drafts that wait for a person, and what was decided.
 
+use serde::Deserialize;
 use sqlx::FromRow;
 
 use super::{Link, Store, StoreError, change::ChangeRow, link::on};
 use crate::domain::{
     actor::ActorKind,
     change::{Change, ChangeState, Entity, EntityKind, Op},
-    id::{ChangeId, ConversationId, PersonaId, RunId, UserId},
+    id::{ChangeId, ConversationId, PersonaId, RunId, SpaceId, UserId},
     list::Page,
-    proposal::Source,
+    news::News,
+    proposal::{Source, Sources},
     timestamp::Timestamp,
     version::Revision,
 };
@@ -83,6 +85,14 @@ struct Row {
     to_revision: Option<i64>,
 }
 
+/// What was read from elsewhere, as it is kept: drafts from before it was counted have a list.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum KeptSources {
+    Counted(Sources),
+    Listed(Vec<Source>),
+}
+
 /// All columns of a change that a program reads.
 macro_rules! select_changes {
     ($rest:literal) => {
@@ -100,7 +110,7 @@ macro_rules! select_changes {
 impl Row {
     /// `None` for a row of a kind that this program does not know.
     fn into_proposal(self) -> Option<ProposalRow> {
-        let untrusted = self.untrusted.as_deref().map(serde_json::from_str::<Vec<Source>>);
+        let untrusted = self.untrusted.as_deref().map(serde_json::from_str::<KeptSources>);
         let change = Change {
             entity: Entity { kind: EntityKind::from_word(&self.entity_type)?, id: self.entity_id },
             op: Op::from_word(&self.op)?,
@@ -108,7 +118,11 @@ impl Row {
             base: self.base_revision,
             reason: self.reason,
             undoes: self.undoes.map(ChangeId::new),
-            untrusted: untrusted.and_then(Result::ok).unwrap_or_default(),
+            untrusted: match untrusted.and_then(Result::ok) {
+                Some(KeptSources::Counted(sources)) => sources,
+                Some(KeptSources::Listed(named)) => Sources { named, more: 0 },
+                None => Sources::default(),
+            },
         };
         Some(ProposalRow {
             row: ChangeRow {
@@ -144,8 +158,8 @@ impl Link {
         row.and_then(Row::into_proposal).ok_or(StoreError::NotFound("draft"))
     }
 
-    /// What personas proposed and stands so, and what persons wrote and could not be kept: the last
-    /// first.
+    /// What personas proposed and stands so, and what persons wrote and could not be saved at once: the
+    /// last first.
     pub async fn proposals(
         &mut self,
         state: ChangeState,
@@ -154,7 +168,8 @@ impl Link {
     ) -> Result<Page<ProposalRow>, StoreError> {
         const SQL: &str = select_changes!(
             "where space_id = $1 and state = $2 and change_id < $3
-                and (proposed_by_kind = 'persona' or state = 'conflict')
+                and (proposed_by_kind = 'persona' or state = 'conflict'
+                    or decided_by_user_id is not null)
             order by change_id desc limit $4"
         );
         let space = self.space.clone();
@@ -187,15 +202,20 @@ impl Link {
         Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
     }
 
-    /// What was decided in a conversation since a moment, the first first.
+    /// What was decided in a conversation since a moment, or taken back or left for too long since then:
+    /// the first first.
     pub async fn decided_since(
         &mut self,
         conversation: &ConversationId,
         since: Timestamp,
     ) -> Result<Vec<ProposalRow>, StoreError> {
         const SQL: &str = select_changes!(
-            "where space_id = $1 and conversation_id = $2 and decided_at > $3
-                and decided_by_user_id is not null and proposed_by_kind = 'persona'
+            "where space_id = $1 and conversation_id = $2 and proposed_by_kind = 'persona'
+                and (decided_at > $3 and (decided_by_user_id is not null or state = 'expired')
+                    or exists (select 1 from pending_changes taken_back
+                        where taken_back.space_id = $1
+                            and taken_back.change_id = pending_changes.undone_by
+                            and taken_back.created_at > $3))
             order by decided_at, change_id limit 50"
         );
         let space = self.space.clone();
@@ -237,28 +257,58 @@ impl Link {
         Ok(())
     }
 
-    /// Lets a rejected draft wait again. `false` when it was not rejected.
-    pub async fn reopen(&mut self, id: &ChangeId) -> Result<bool, StoreError> {
+    /// Lets a rejected draft stand as it did before. `false` when it was not rejected.
+    pub async fn reopen(&mut self, id: &ChangeId, state: ChangeState) -> Result<bool, StoreError> {
         const SQL: &str = "update pending_changes
-            set state = 'pending', decided_by_user_id = null, decided_at = null, decision_note = null
+            set state = $3, decided_by_user_id = null, decided_at = null, decision_note = null
             where space_id = $1 and change_id = $2 and state = 'rejected'";
         let space = self.space.clone();
         let reopened = on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(id.as_str()).execute(wire).await?.rows_affected());
+            .bind(space.as_str()).bind(id.as_str()).bind(state.word())
+            .execute(wire).await?.rows_affected());
         Ok(reopened > 0)
+    }
+
+    /// Rewrites what could not be saved. `false` when it was decided on.
+    pub async fn reword(&mut self, id: &ChangeId, change: &Change) -> Result<bool, StoreError> {
+        const SQL: &str = "update pending_changes set patch = $3, base_revision = $4
+            where space_id = $1 and change_id = $2 and state = 'conflict'";
+        let space = self.space.clone();
+        let patch = serde_json::json!(change.patch).to_string();
+        let reworded = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(patch).bind(change.base)
+            .execute(wire).await?.rows_affected());
+        Ok(reworded > 0)
     }
 }
 
 impl Store {
     /// Ends the drafts of all Spaces that nobody decided on in time. Says how many there were.
     pub async fn expire_drafts(&self, now: Timestamp) -> Result<u64, StoreError> {
-        const SQL: &str = "update pending_changes set state = 'expired', decided_at = $1
+        const SPACES: &str = "select distinct space_id from pending_changes
             where state = 'pending' and expires_at <= $1";
-        // The statement is about all Spaces, so it does not matter for which one the link is.
-        let mut link = self.write(&"every-space".into()).await?;
-        let expired =
-            on!(link, wire => sqlx::query(SQL).bind(now.0).execute(wire).await?.rows_affected());
-        link.commit().await?;
+        const SQL: &str = "update pending_changes set state = 'expired', decided_at = $2
+            where space_id = $1 and state = 'pending' and expires_at <= $2
+            returning change_id, entity_type, entity_id";
+        // The first statement is about all Spaces, so it does not matter for which one the link is.
+        let mut link = self.read(&"every-space".into()).await?;
+        let spaces: Vec<String> = on!(link, wire => sqlx::query_scalar(SPACES)
+            .bind(now.0).fetch_all(wire).await?);
+        drop(link);
+        let mut expired = 0;
+        for space in spaces.into_iter().map(SpaceId::new) {
+            let mut link = self.write(&space).await?;
+            let rows: Vec<(String, String, String)> = on!(link, wire => sqlx::query_as(SQL)
+                .bind(space.as_str()).bind(now.0).fetch_all(wire).await?);
+            for (change, kind, id) in rows {
+                expired += 1;
+                if let Some(kind) = EntityKind::from_word(&kind) {
+                    let (change, entity) = (ChangeId::new(change), Entity { kind, id });
+                    link.tell(News::of_change(&change, &entity, ChangeState::Expired, None));
+                }
+            }
+            link.commit().await?;
+        }
         Ok(expired)
     }
 }

@@ -32,6 +32,65 @@ pub struct FoundDocument {
     pub score: f64,
 }
 
+/// What is read of the documents that are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All their texts.
+    Whole,
+    /// What they are called: the beginnings of the other texts come along only where there is no title.
+    Titles,
+    /// The bodies of those with links in them.
+    Linking,
+}
+
+/// The texts of a document as far as they can stand for a title.
+macro_rules! beginnings {
+    () => {
+        "case when title = '' then substr(secondary, 1, 200) else '' end as secondary,
+        case when title = '' then substr(body, 1, 200) else '' end as body"
+    };
+}
+
+/// What fits best, on SQLite: with these texts, as far as this applies.
+macro_rules! sqlite_found {
+    ($texts:expr, $condition:literal) => {
+        concat!(
+            "select kind, entity_id, parent_id, title, ",
+            $texts,
+            ", updated_at, score
+            from search_document d join (
+                select i.document_id, -bm25(search_words, 20.0, 5.0, 1.0) as score
+                from search_words join search_document i on i.document_id = search_words.rowid
+                where search_words match $2 and i.space_id = $1 and ($3 = '' or i.kind = $3)",
+            $condition,
+            " order by score desc, i.entity_id limit $4
+            ) as best on best.document_id = d.document_id
+            order by score desc, entity_id"
+        )
+    };
+}
+
+/// The same on PostgreSQL.
+macro_rules! postgres_found {
+    ($texts:expr, $condition:literal) => {
+        concat!(
+            "select d.kind, d.entity_id, parent_id, title, ",
+            $texts,
+            ", updated_at, score
+            from search_document d join (
+                select kind, entity_id, cast(ts_rank(cast('{0, 0.05, 0.25, 1}' as real[]), words,
+                    cast($2 as tsquery), 1) as float8) as score
+                from search_document
+                where space_id = $1 and words @@ cast($2 as tsquery) and ($3 = '' or kind = $3)",
+            $condition,
+            " order by score desc, entity_id limit $4
+            ) as best on best.kind = d.kind and best.entity_id = d.entity_id
+            where d.space_id = $1
+            order by score desc, d.entity_id"
+        )
+    };
+}
+
 #[derive(FromRow)]
 struct Row {
     kind: String,
@@ -150,39 +209,32 @@ impl Link {
         terms: &[Term],
         kind: Option<SearchKind>,
         limit: u32,
+        wanted: Wanted,
     ) -> Result<Vec<FoundDocument>, StoreError> {
-        const SQLITE: &str = "select kind, entity_id, parent_id, title, secondary, body,
-                updated_at, score
-            from search_document d join (
-                select i.document_id, -bm25(search_words, 20.0, 5.0, 1.0) as score
-                from search_words join search_document i on i.document_id = search_words.rowid
-                where search_words match $2 and i.space_id = $1 and ($3 = '' or i.kind = $3)
-                order by score desc, i.entity_id limit $4
-            ) as best on best.document_id = d.document_id
-            order by score desc, entity_id";
-        const POSTGRES: &str = "select d.kind, d.entity_id, parent_id, title, secondary, body,
-                updated_at, score
-            from search_document d join (
-                select kind, entity_id, cast(ts_rank(cast('{0, 0.05, 0.25, 1}' as real[]), words,
-                    cast($2 as tsquery), 1) as float8) as score
-                from search_document
-                where space_id = $1 and words @@ cast($2 as tsquery) and ($3 = '' or kind = $3)
-                order by score desc, entity_id limit $4
-            ) as best on best.kind = d.kind and best.entity_id = d.entity_id
-            where d.space_id = $1
-            order by score desc, d.entity_id";
         if terms.is_empty() {
             return Ok(Vec::new());
         }
+        let (sqlite, postgres) = match wanted {
+            Wanted::Whole => {
+                (sqlite_found!("secondary, body", ""), postgres_found!("secondary, body", ""))
+            }
+            Wanted::Titles => {
+                (sqlite_found!(beginnings!(), ""), postgres_found!(beginnings!(), ""))
+            }
+            Wanted::Linking => (
+                sqlite_found!("'' as secondary, body", " and i.body like '%[[%'"),
+                postgres_found!("'' as secondary, body", " and body like '%[[%'"),
+            ),
+        };
         let space = self.space.clone();
         let (kind, limit) = (kind.map_or("", SearchKind::word), i64::from(limit));
         let rows: Vec<Row> = match self.wire() {
             Wire::Sqlite(wire) => {
-                let query = sqlx::query_as(SQLITE).bind(space.as_str()).bind(for_sqlite(terms));
+                let query = sqlx::query_as(sqlite).bind(space.as_str()).bind(for_sqlite(terms));
                 query.bind(kind).bind(limit).fetch_all(wire).await?
             }
             Wire::Postgres(wire) => {
-                let query = sqlx::query_as(POSTGRES).bind(space.as_str()).bind(for_postgres(terms));
+                let query = sqlx::query_as(postgres).bind(space.as_str()).bind(for_postgres(terms));
                 query.bind(kind).bind(limit).fetch_all(wire).await?
             }
         };

@@ -70,7 +70,9 @@ async fn other_sites_can_neither_write_nor_read() {
         }
     }
     let foreign = with(&[("sec-fetch-site", "cross-site")]);
-    assert_eq!(ask(&house, Method::GET, "/api/storage/personas", &foreign).await, 403);
+    for path in ["/api/storage/personas", "/rail?at=/", "/rail/runs/x", "/rail/drafts/x"] {
+        assert_eq!(ask(&house, Method::GET, path, &foreign).await, 403, "{path}");
+    }
     assert_eq!(house.read().await.count_personas().await.unwrap(), 6);
 
     let own: [&[(&str, &str)]; 3] = [

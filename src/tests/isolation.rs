@@ -114,7 +114,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         assert!(!answer.text.contains("a secret"), "{page}");
     }
     let page = [("kind", "page"), ("id", "secret-page"), ("revision", "1")];
-    let functions: [(&str, &[(&str, &str)]); 37] = [
+    let functions: [(&str, &[(&str, &str)]); 38] = [
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
@@ -131,6 +131,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("restore_from_bin", &[("kind", "persona"), ("id", "secret")]),
         ("purge_from_bin", &[("kind", "persona"), ("id", "secret")]),
         ("open_conflict", &[("id", change.as_str())]),
+        ("save_kept", &[("id", change.as_str()), ("fields[name]", "taken over")]),
         ("run_test_input", &[("id", "secret-test")]),
         ("run_all_test_inputs", &[("persona", "secret")]),
         ("earlier_answers", &[("id", "secret-test")]),

@@ -7,7 +7,7 @@ use greenroom::domain::{
     id::{PageId, PersonaId, RefId, TaskId},
     knowledge::{EntryOf, Knowledge, PageFields, RefFields, TaskFields, TaskStatus},
     persona::Tier,
-    wiki::links,
+    wiki::{self, links},
 };
 use greenroom::store::EntryFilter;
 use serde_json::json;
@@ -58,8 +58,8 @@ async fn a_new_house_has_some_knowledge(house: House) {
         let found = links(&body);
         assert!(!found.is_empty(), "{id}");
         for link in found {
-            let target = house.read().await.titled(link.title).await.unwrap();
-            assert!(target.is_some(), "{id}: {}", link.title);
+            let target = house.read().await.titled([link.title]).await.unwrap();
+            assert_eq!(target.len(), 1, "{id}: {}", link.title);
         }
     }
 }
@@ -259,7 +259,10 @@ async fn tasks_are_listed_by_what_is_due(house: House) {
 }
 
 async fn links_lead_to_pages_and_personas_in_whatever_letters(house: House) {
-    let leads = async |title: &str| house.read().await.titled(title).await.unwrap();
+    let leads = async |title: &str| {
+        let mut found = house.read().await.titled([title]).await.unwrap();
+        found.remove(&wiki::key(title))
+    };
     let older = page(&house, "older", "ÜBER uns", "").await;
     page(&house, "newer", "Über Uns", "").await;
 
@@ -272,7 +275,12 @@ async fn links_lead_to_pages_and_personas_in_whatever_letters(house: House) {
     for nothing in ["", "Opt%", "a\0b", &"x".repeat(300)] {
         assert_eq!(leads(nothing).await, None);
     }
-    assert_eq!(house.neighbour().await.read().await.titled("ÜBER uns").await.unwrap(), None);
+    let many = ["über uns", "Nothing", "OPTIMIST", "Skeptic", "skeptic"];
+    let found = house.read().await.titled(many).await.unwrap();
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["optimist", "skeptic", "über uns"]);
+    assert_eq!(found["über uns"], Entity::from(&older));
+    let elsewhere = house.neighbour().await.read().await.titled(["ÜBER uns"]).await.unwrap();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
 }
 
 async fn what_is_purged_leaves_nothing_of_its_text(house: House) {

@@ -233,8 +233,9 @@ async fn two_edits_are_merged_or_both_shown() {
     assert!(path.starts_with("/conflicts/"), "{path}");
     assert!(conflict.text.contains("eins") && conflict.text.contains("ONE"), "{}", conflict.text);
     assert!(conflict.text.contains("Back to the page"), "{}", conflict.text);
-    let fields = [mine[0], mine[1], ("revision", "3"), ("fields[body]", "eins\ntwo\nTHREE\n")];
-    house.form("/fn/save_entry", &path, &fields).await;
+    let kept = path.trim_start_matches("/conflicts/");
+    let fields = [("id", kept), ("revision", "3"), ("fields[body]", "eins\ntwo\nTHREE\n")];
+    house.form("/fn/save_kept", &path, &fields).await;
     assert_eq!(body().await.fields.body, "eins\ntwo\nTHREE\n");
 
     // With JavaScript, too, both texts are kept and shown.
@@ -258,8 +259,14 @@ async fn what_could_not_be_made_is_not_lost() {
     assert!(path.starts_with("/conflicts/"), "{path}");
     assert!(page.text.contains("must begin with http://"), "{}", page.text);
     assert!(page.text.contains("a long text that I pasted"), "{}", page.text);
-    let fields = [("kind", "ref"), ("fields[url]", "https://example.org"), fields[2]];
-    let answer = house.form("/fn/create_entry", &path, &fields).await;
+    let kept = path.trim_start_matches("/conflicts/").to_owned();
+    let fields =
+        [("id", kept.as_str()), ("revision", "0"), ("fields[url]", "ftp://else"), fields[2]];
+    let (again, page) = followed(&house, &house.form("/fn/save_kept", &path, &fields).await).await;
+    assert_eq!(again, path, "it is refused again, and kept where it was");
+    assert!(page.text.contains("ftp://else"), "{}", page.text);
+    let fields = [fields[0], fields[1], ("fields[url]", "https://example.org"), fields[3]];
+    let answer = house.form("/fn/save_kept", &path, &fields).await;
     let (path, _) = followed(&house, &answer).await;
     let id = path.trim_start_matches("/refs/").into();
     let made = house.read().await.entry::<RefFields>(&id).await.unwrap();

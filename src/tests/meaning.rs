@@ -26,6 +26,7 @@ on_both!(
     what_is_written_again_while_its_vector_is_made_stays_stale,
     words_alone_are_looked_for_while_the_service_fails,
     a_text_that_is_refused_does_not_hold_up_the_others,
+    vectors_are_made_when_something_is_written_and_not_looked_for_otherwise,
 );
 
 const KEY: &str = "c4n4ry-embeddings";
@@ -251,4 +252,25 @@ async fn a_text_that_is_refused_does_not_hold_up_the_others(house: House) {
     page(&house, "new", "New", "sea").await;
     fake.play([bad(), bad()]);
     search.make_vectors().await.unwrap_err();
+}
+
+async fn vectors_are_made_when_something_is_written_and_not_looked_for_otherwise(house: House) {
+    let fake = FakeService::start().await;
+    let search = asking(&house, &fake, "/v1");
+    furnish_with_vectors(&house, &fake, &search).await;
+    let (store, keeping) = (house.state.store.clone(), search.clone());
+    let hearing = tokio::spawn(store.clone().follow_news());
+    if store.is_shared() {
+        // Listening has begun when this comes.
+        store.news(&house.state.scope.space).next().await;
+    }
+    let keeping = tokio::spawn(keeping.keep_vectors());
+
+    fake.play([vectors(&["Boat\n\nsea".into()])]);
+    page(&house, "boat", "Boat", "sea").await;
+    fake.met(PAGES.len() + 1).await;
+
+    assert_eq!(inputs(&fake.asked()[0]), ["Boat\n\nsea"]);
+    keeping.abort();
+    hearing.abort();
 }

@@ -104,11 +104,13 @@ async fn a_conflict_in_a_plain_form_keeps_both_texts() {
     assert!(page.text.contains("what I wrote") && page.text.contains("theirs"), "{}", page.text);
 
     // Saving from that page writes against what stands now.
-    let fields = [("id", "ann"), ("revision", "2"), ("form[system_prompt]", "what I wrote")];
-    house.form("/fn/save_persona", &path, &fields).await;
+    let kept = path.trim_start_matches("/conflicts/");
+    let fields = [("id", kept), ("revision", "2"), ("fields[systemPrompt]", "what I wrote")];
+    let saved = house.form("/fn/save_kept", &path, &fields).await;
+    assert_eq!(saved.header("location"), "/personas/ann");
     let prompt = house.read().await.persona(&id).await.unwrap().fields.system_prompt;
     assert_eq!(prompt, "what I wrote");
-    assert!(house.get(&path).await.text.contains("Nothing of it differs"));
+    assert!(house.get(&path).await.text.contains("This was saved."));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Drafts: proposed by personas, decided on by people.
 
+use std::slice::from_ref;
+
 use axum::http::Method;
 use greenroom::{
     changes::Gate,
@@ -25,6 +27,8 @@ on_both!(
     a_rejected_draft_keeps_the_reason_and_can_wait_again,
     a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts,
     two_decisions_at_once_are_one,
+    saying_yes_and_no_at_once_is_one_decision,
+    a_persons_own_refused_text_is_found_until_it_is_saved_or_left,
     an_agent_that_may_act_does_so_on_its_own_persona_only,
     no_agent_decides_on_a_draft,
     drafts_that_nobody_decides_on_expire,
@@ -196,6 +200,74 @@ async fn two_decisions_at_once_are_one(house: House) {
     assert_eq!(house.read().await.persona(&id).await.unwrap().revision, 2);
 }
 
+async fn saying_yes_and_no_at_once_is_one_decision(house: House) {
+    for round in 0..8 {
+        let id = house.persona(&format!("ann-{round}"), PROMPT).await;
+        let change = Change::new(&id, Op::Update).set("systemPrompt", "other").based_on(1);
+        let draft = agent_of(&house, &id, Tier::Suggest).submit(change).await.unwrap();
+        let path = format!("/api/pending-changes/{}", draft.change_id.unwrap());
+        let (yes, no) = (format!("{path}/approve"), format!("{path}/reject"));
+
+        let (yes, no) = tokio::join!(
+            house.call(Method::POST, &yes, json!({})),
+            house.call(Method::POST, &no, json!({})),
+        );
+
+        let (state, late) = match yes.status.as_u16() {
+            200 => ("applied", no),
+            _ => ("rejected", yes),
+        };
+        assert_eq!(late.error(), error(409, "decided", ""));
+        assert_eq!(late.json()["error"]["state"], state);
+        assert_eq!(house.get(&path).await.good()["state"], state);
+        assert_eq!(prompt(&house, &id).await == "other", state == "applied");
+    }
+}
+
+async fn a_persons_own_refused_text_is_found_until_it_is_saved_or_left(house: House) {
+    let id = house.persona("ann", PROMPT).await;
+    let edit = |text: String| Change::new(&id, Op::Update).set("systemPrompt", text);
+    house.submit(edit(PROMPT.replace("brief", "short"))).await.unwrap();
+    let gate = house.gate();
+    let mine = edit(PROMPT.replace("brief", "terse")).set("tools", json!(["ls"])).based_on(1);
+    let kept = gate.keep_refused(mine).await.unwrap();
+    let listed = async |state: ChangeState| {
+        let page = gate.proposals(state, None, 50).await.unwrap();
+        page.items.into_iter().map(|draft| draft.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(ChangeState::Conflict).await, from_ref(&kept));
+
+    gate.reject(&kept, "").await.unwrap();
+    assert_eq!(listed(ChangeState::Rejected).await, from_ref(&kept));
+    assert_eq!(listed(ChangeState::Conflict).await, []);
+    assert_eq!(gate.reopen(&kept).await.unwrap().state, ChangeState::Conflict);
+    assert_eq!(listed(ChangeState::Conflict).await, from_ref(&kept));
+    assert_eq!(listed(ChangeState::Pending).await, []);
+
+    // Meanwhile somebody writes the same passage once more: what is refused again is kept.
+    house.submit(edit(PROMPT.replace("brief", "curt"))).await.unwrap();
+    let own = |text: &str| json!({"systemPrompt": text}).as_object().unwrap().clone();
+    let again = gate.save_refused(&kept, Some(2), own("mine, later")).await.unwrap().1;
+    assert_eq!(again.state, ChangeState::Conflict);
+    let texts = gate.open_refused(&kept).await.unwrap().texts;
+    let prompt_of = texts.iter().find(|text| text.field == "systemPrompt").unwrap();
+    assert_eq!(prompt_of.yours, "mine, later");
+
+    let saved = gate.save_refused(&kept, Some(3), own("mine, later")).await.unwrap().1;
+    assert_eq!((saved.state, saved.revision), (ChangeState::Applied, 4));
+    let persona = house.read().await.persona(&id).await.unwrap().fields;
+    assert_eq!(
+        (persona.system_prompt.as_str(), &*persona.tools),
+        ("mine, later", &["ls".into()][..])
+    );
+    assert_eq!(listed(ChangeState::Conflict).await, []);
+    assert_eq!(listed(ChangeState::Applied).await, from_ref(&kept));
+    let twice = gate.save_refused(&kept, Some(4), own("x")).await;
+    assert!(matches!(twice, Err(ApiError::Decided { .. })), "{twice:?}");
+    gate.undo(&kept).await.unwrap();
+    assert_eq!(prompt(&house, &id).await, PROMPT.replace("brief", "curt"));
+}
+
 async fn an_agent_that_may_act_does_so_on_its_own_persona_only(house: House) {
     let own = house.persona("own", PROMPT).await;
     let other = house.persona("other", PROMPT).await;
@@ -248,8 +320,17 @@ async fn drafts_that_nobody_decides_on_expire(house: House) {
     let expires = shown.expires_at.unwrap();
     assert!(expires.0 > now().0);
 
+    let following = tokio::spawn(house.state.store.clone().follow_news());
+    let mut feed = house.state.store.news(&house.state.scope.space);
+    if house.state.store.is_shared() {
+        // Listening has begun when this comes.
+        assert_eq!(feed.next().await, Some(News::default()));
+    }
     assert_eq!(house.state.store.expire_drafts(now()).await.unwrap(), 0);
     assert_eq!(house.state.store.expire_drafts(expires).await.unwrap(), 1);
+    let news = feed.next().await.unwrap();
+    assert_eq!((news.state, news.entity_id.as_str()), (Some(ChangeState::Expired), "ann"));
+    following.abort();
 
     let late = house.gate().approve(&draft, &Approval::default()).await;
     let expected = matches!(late, Err(ApiError::Decided { state: ChangeState::Expired, .. }));

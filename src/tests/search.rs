@@ -273,7 +273,7 @@ async fn a_hit_says_what_it_is_and_shows_why(house: House) {
     assert_eq!(
         hit["snippet"],
         json!([
-            {"text": "# Birds The <b>", "marked": false},
+            {"text": "Birds The <b>", "marked": false},
             {"text": "Ibis", "marked": true},
             {"text": "</b> waits.", "marked": false},
         ])

@@ -21,7 +21,9 @@ impl Tool for Context {
     const EFFECT: Effect = Effect::Reads;
 
     async fn run(&self, _: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
-        let nothing = "Nothing is known about what the person looks at.";
-        Ok(ToolOutput::text(desk.context.as_deref().unwrap_or(nothing)))
+        let Some(sight) = &desk.context else {
+            return Ok(ToolOutput::text("Nothing is known about what the person looks at."));
+        };
+        Ok(ToolOutput { sources: sight.sources.clone(), ..ToolOutput::text(&sight.told) })
     }
 }

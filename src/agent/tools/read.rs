@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::{Heard, ToolDesk},
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
@@ -60,8 +60,9 @@ impl Tool for Read {
             }
         }
         desk.show(entity.clone(), head.revision);
-        let sources: Vec<Source> = source(entity, &head.fields).into_iter().collect();
-        desk.hear(sources.iter().cloned());
+        let sources: Vec<Source> =
+            source(entity, &head.fields, &text, input.offset).into_iter().collect();
+        desk.hear(Heard::Read, sources.iter().cloned());
         let warning = match sources.as_slice() {
             [] => "",
             _ => {
@@ -83,9 +84,13 @@ fn told(fields: &Fields) -> String {
             Value::Null => return None,
             other => other.to_string(),
         };
-        (!text.is_empty()).then(|| format!("## {field} ({})\n{text}", field_label(field)))
+        (!text.is_empty()).then(|| headed(field, &text))
     });
     told.collect::<Vec<_>>().join("\n\n")
+}
+
+fn headed(field: &str, text: &str) -> String {
+    format!("## {field} ({})\n{text}", field_label(field))
 }
 
 /// The piece of a text that begins at a letter, and where the next begins.
@@ -99,14 +104,24 @@ fn piece(text: &str, offset: usize) -> String {
     }
 }
 
-/// What a ref says was written elsewhere.
-fn source(entity: Entity, fields: &Fields) -> Option<Source> {
+/// What a ref says was written elsewhere: the beginning of what was read of it.
+fn source(entity: Entity, fields: &Fields, told: &str, offset: usize) -> Option<Source> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
     let (title, words) = (text("title"), text("text"));
-    (entity.kind == EntityKind::Ref && !words.is_empty()).then(|| Source {
+    if entity.kind != EntityKind::Ref || words.is_empty() {
+        return None;
+    }
+    let begins = told
+        .find(&headed("text", words))
+        .map_or(0, |at| told[..at].chars().count() + headed("text", "").chars().count());
+    let read: String =
+        words.chars().skip(offset.saturating_sub(begins)).take(PASSAGE_CHARS).collect();
+    // What comes after the text is of the ref, too.
+    let rest = || told.chars().skip(offset).take(PASSAGE_CHARS).collect();
+    Some(Source {
         entity,
         title: if title.is_empty() { text("url").to_owned() } else { title.to_owned() },
-        passage: words.chars().take(PASSAGE_CHARS).collect(),
+        passage: if read.is_empty() { rest() } else { read },
     })
 }
 
@@ -122,5 +137,23 @@ mod tests {
         assert!(first.ends_with("(20005 letters in all; go on with offset 20000)"), "{first}");
         assert_eq!(piece(&text, PIECE_CHARS), "é".repeat(5));
         assert_eq!(piece(&text, 99_999), "");
+    }
+
+    #[test]
+    fn the_passage_of_a_source_is_what_was_read_of_it() {
+        let words = format!("{}{}", "a".repeat(PIECE_CHARS), "b".repeat(1_000));
+        let fields = serde_json::json!({"note": "Mine.", "text": words, "title": "Found"});
+        let fields = fields.as_object().unwrap().clone();
+        let text = told(&fields);
+        let passage = |offset: usize| {
+            let entity = Entity::new(EntityKind::Ref, "r");
+            source(entity, &fields, &text, offset).unwrap().passage
+        };
+
+        assert_eq!(passage(0), "a".repeat(PASSAGE_CHARS));
+        let later = passage(PIECE_CHARS);
+        assert!(piece(&text, PIECE_CHARS).starts_with(&later), "{later}");
+        assert!(later.ends_with('b') && later.chars().count() == PASSAGE_CHARS, "{later}");
+        assert!(passage(text.chars().count() - 5).ends_with("Found"));
     }
 }

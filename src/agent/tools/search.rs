@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::{Heard, ToolDesk},
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
@@ -65,7 +65,7 @@ impl Tool for Search {
         }
         let seen: Vec<Seen> = found.items.into_iter().map(seen).collect();
         let sources: Vec<Source> = seen.iter().filter_map(source).collect();
-        desk.hear(sources.iter().cloned());
+        desk.hear(Heard::Found, sources.iter().cloned());
         Ok(ToolOutput { sources, ..ToolOutput::json(&seen) })
     }
 }

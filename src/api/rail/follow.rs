@@ -1,8 +1,7 @@
 //! An answer while it is being given, piece by piece.
 //!
 //! Each event names an element of the page and says what it becomes, or where it is put when it is not
-//! there yet. Words come at a pace that people can see, however fast the model is; paragraphs that are
-//! whole are not sent again.
+//! there yet. Words come at a pace that people can see, however fast the model is.
 
 use std::time::Duration;
 
@@ -16,10 +15,15 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     super::sse::{EventStream, stream},
     shown::{html, proposal, shown_turn},
+    words::OpenWords,
 };
 use crate::{
-    app::components::turn::{
-        Piece, PieceView, ShownTurn, TurnFoot, TurnView, foot_id, part_id, pieces_id, step_id,
+    app::components::{
+        turn::{
+            Piece, PieceView, ShownTurn, TurnFoot, TurnView, foot_id, part_id, pieces_id, step_id,
+            thoughts_id,
+        },
+        written::escaped,
     },
     domain::{
         error::ApiError,
@@ -34,21 +38,25 @@ use crate::{
 
 /// The least time between two looks at the words.
 const PACE: Duration = Duration::from_millis(60);
+/// How much longer for every byte that will be sent again.
+const PER_BYTE: Duration = Duration::from_micros(100);
+/// The most time between two looks.
+const SLOWEST: Duration = Duration::from_millis(1500);
 /// How many events are taken in together.
 const TOGETHER: usize = 256;
 
 /// What an element of the page becomes.
 #[derive(Debug, PartialEq, Serialize)]
-struct Patch {
-    /// The element.
-    id: String,
+pub(super) struct Patch {
+    /// The element; none when something is only added.
+    pub(super) id: String,
     /// What it becomes.
-    html: String,
+    pub(super) html: String,
     /// Where it is put when it is not there yet.
-    into: String,
+    pub(super) into: String,
     /// Whether nothing more comes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    over: bool,
+    pub(super) over: bool,
 }
 
 /// Follows a run from wherever it is to its end.
@@ -61,21 +69,13 @@ pub async fn follow(state: AppState, desk: Desk, id: &RunId) -> Result<EventStre
     Ok(stream(told, state.closing))
 }
 
-/// The words of one part as far as they were sent.
-struct OpenWords {
-    part: PartId,
-    /// How much of the text is in paragraphs that are whole.
-    whole: usize,
-    /// How many of those there are.
-    count: usize,
-}
-
 struct Following {
     desk: Desk,
     name: String,
     run: Run,
     parts: Vec<Part>,
-    open: Option<OpenWords>,
+    /// The part that is being written.
+    open: Option<(PartId, OpenWords)>,
 }
 
 fn patches(
@@ -121,7 +121,7 @@ fn patches(
             for patch in following.told(std::mem::take(&mut waiting)).await {
                 yield patch;
             }
-            next_look = Instant::now() + PACE;
+            next_look = Instant::now() + following.pace();
         }
         for patch in following.end().await {
             yield patch;
@@ -143,6 +143,13 @@ fn text_of<'a>(parts: &'a [Part], part: &PartId) -> Option<(&'a str, bool)> {
 }
 
 impl Following {
+    /// How long to wait before the next look: a long paragraph is not sent again and again.
+    fn pace(&self) -> Duration {
+        let unfinished = self.open.as_ref().map_or(0, |(_, open)| open.unfinished());
+        let rest = PER_BYTE * u32::try_from(unfinished).unwrap_or(u32::MAX);
+        rest.clamp(PACE, SLOWEST)
+    }
+
     fn reply(&self) -> &MessageId {
         &self.run.reply_id
     }
@@ -153,7 +160,10 @@ impl Following {
         let id = format!("turn-{}", self.reply());
         let turn = shown_turn(&self.desk, &self.name, message, Some(self.run.clone())).await;
         let html = turn.map_or_else(
-            |error| format!("<li id=\"{id}\" class=\"turn\"><p class=\"problem\">{error}</p></li>"),
+            |error| {
+                let told = escaped(&error.to_string());
+                format!("<li id=\"{id}\" class=\"turn\"><p class=\"problem\">{told}</p></li>")
+            },
             |turn| html(move || view! { <TurnView turn/> }.into_any()),
         );
         // Words that go on from here are sent whole at first.
@@ -167,7 +177,7 @@ impl Following {
         if let Ok(run) = self.desk.agent.run(&self.desk.scope, &self.run.id).await {
             self.run = run;
         }
-        let open = self.open.take().map(|open| open.part);
+        let open = self.open.take().map(|(part, _)| part);
         let mut patches: Vec<Patch> =
             open.and_then(|part| self.part_whole(&part)).into_iter().collect();
         patches.push(Patch { over: true, ..self.foot(None) });
@@ -256,75 +266,39 @@ impl Following {
 
     /// A part as it is when it is whole, or as far as it is there.
     fn part_whole(&mut self, part: &PartId) -> Option<Patch> {
-        self.open = self.open.take().filter(|open| open.part != *part);
+        self.open = self.open.take().filter(|(open, _)| open != part);
         let (text, thoughts) = text_of(&self.parts, part)?;
-        let (html, part) = (markdown::to_html(text), part.clone());
-        let id = part_id(&part);
-        Some(self.piece(
-            id,
-            if thoughts { Piece::Thoughts { part, html } } else { Piece::Words { part, html } },
-        ))
+        // Some models think without saying what.
+        let silent = thoughts && text.trim().is_empty();
+        (!silent).then(|| self.rendered(part, thoughts, markdown::to_html(text)))
     }
 
     /// The new words of a part: paragraphs that have become whole, and the one that is being written.
     fn more_words(&mut self, part: &PartId) -> Vec<Patch> {
+        let known = self.open.take().filter(|(open, _)| open == part);
         let Some((text, thoughts)) = text_of(&self.parts, part) else { return Vec::new() };
-        if thoughts {
-            return self.part_whole(part).into_iter().collect();
+        if thoughts && text.trim().is_empty() {
+            return Vec::new();
         }
-        let (into, reply) = (part_id(part), pieces_id(self.reply()));
-        let known = self.open.take().filter(|open| open.part == *part);
         let mut patches = Vec::new();
-        let mut open = known.unwrap_or_else(|| {
-            // From here on it consists of paragraphs.
-            let html = format!("<div class=\"prose\" id=\"{into}\"></div>");
-            patches.push(Patch { id: into.clone(), html, into: reply, over: false });
-            OpenWords { part: part.clone(), whole: 0, count: 0 }
-        });
-        let mut paragraph = |number: usize, text: &str| {
-            let id = format!("{into}-{number}");
-            let html = format!("<div id=\"{id}\">{}</div>", markdown::to_html(text));
-            patches.push(Patch { id, html, into: into.clone(), over: false });
+        let mut open = match known {
+            Some((_, open)) => open,
+            None => {
+                // From here on it consists of paragraphs.
+                patches.push(self.rendered(part, thoughts, String::new()));
+                OpenWords::new(if thoughts { thoughts_id(part) } else { part_id(part) })
+            }
         };
-        if let Some(end) = last_whole(&text[open.whole..]) {
-            paragraph(open.count, &text[open.whole..open.whole + end]);
-            open.whole += end;
-            open.count += 1;
-        }
-        if open.whole < text.len() {
-            paragraph(open.count, &text[open.whole..]);
-        }
-        self.open = Some(open);
+        patches.extend(open.grow(text));
+        self.open = Some((part.clone(), open));
         patches
     }
-}
 
-/// Where the last paragraph that is whole ends: at an empty line outside of code.
-fn last_whole(text: &str) -> Option<usize> {
-    let (mut at, mut end, mut in_code) = (0, None, false);
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim();
-        if bare.starts_with("```") || bare.starts_with("~~~") {
-            in_code = !in_code;
-        }
-        at += line.len();
-        // What follows may still belong to a list or a quote above.
-        if bare.is_empty() && line.ends_with('\n') && !in_code {
-            end = Some(at);
-        }
-    }
-    end.filter(|end| *end > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paragraphs_end_at_empty_lines_outside_of_code() {
-        assert_eq!(last_whole("one\n\ntwo"), Some(5));
-        assert_eq!(last_whole("one\ntwo"), None);
-        assert_eq!(last_whole("```\na\n\nb"), None);
-        assert_eq!(last_whole("```\na\n\nb\n```\n\nc"), Some(14));
+    fn rendered(&self, part: &PartId, thoughts: bool, html: String) -> Patch {
+        let (id, part) = (part_id(part), part.clone());
+        self.piece(
+            id,
+            if thoughts { Piece::Thoughts { part, html } } else { Piece::Words { part, html } },
+        )
     }
 }

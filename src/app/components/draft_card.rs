@@ -41,7 +41,7 @@ pub fn DraftCard(
     let open = draft.is_open();
     let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
     let kind = draft.entity.kind.noun();
-    let untrusted = draft.untrusted.clone();
+    let (untrusted, more) = (draft.untrusted.clone(), draft.untrusted_more);
     view! {
         <article id=element class="draft" data-draft=id data-state=draft.state.word() tabindex="-1" aria-labelledby=labelled_by>
             <header class="draft-head">
@@ -56,6 +56,7 @@ pub fn DraftCard(
             </header>
             <p class="small">{draft.summary.clone()}{(!draft.reason.is_empty()).then(|| format!(": {}", draft.reason))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
+            {(more > 0).then(|| view! { <p class="untrusted small">{format!("… and {more} more that are from elsewhere")}</p> })}
             {if open && !draft.conflicts.is_empty() {
                 view! { <InConflict draft=draft.clone() place/> }.into_any()
             } else if open {

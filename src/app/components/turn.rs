@@ -90,6 +90,11 @@ pub fn part_id(part: &PartId) -> String {
     format!("part-{part}")
 }
 
+/// The element within thoughts that holds the words.
+pub fn thoughts_id(part: &PartId) -> String {
+    format!("thoughts-{part}")
+}
+
 /// The element of a tool's step.
 pub fn step_id(call: &CallId) -> String {
     format!("step-{call}")
@@ -130,7 +135,7 @@ pub fn PieceView(
         Piece::Thoughts { part, html } => view! {
             <details class="thoughts" id=part_id(&part)>
                 <summary>"Thoughts"</summary>
-                <div class="prose" inner_html=html></div>
+                <div class="prose" id=thoughts_id(&part) inner_html=html></div>
             </details>
         }
         .into_any(),

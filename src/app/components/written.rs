@@ -3,8 +3,12 @@
 /// A text as the inner HTML of a `textarea`. Leptos writes a text area's children as they are, so
 /// that what people wrote could close it; and a browser drops the first line break there.
 pub fn written(text: &str) -> String {
-    let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("\n{plain}")
+    format!("\n{}", escaped(text))
+}
+
+/// A text as HTML in which nothing of it is a tag.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

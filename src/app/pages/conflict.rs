@@ -6,15 +6,10 @@ use leptos_router::hooks::use_params_map;
 use crate::{
     app::{
         components::{page_title::PageTitle, problem::PageProblem, written::written},
-        server_fns::{
-            conflicts::{KeptText, open_conflict},
-            knowledge::{CreateEntry, SaveEntry},
-            personas::SavePersona,
-            test_inputs::SaveTestInput,
-        },
+        server_fns::conflicts::{KeptText, SaveKept, open_conflict},
     },
     domain::{
-        change::{Conflict, EntityKind, field_label},
+        change::{ChangeState, Conflict, EntityKind, field_label},
         id::ChangeId,
     },
 };
@@ -36,24 +31,8 @@ pub fn ConflictPage() -> impl IntoView {
     }
 }
 
-/// The name that the form of this field has on the server.
-fn argument(kind: EntityKind, field: &str) -> String {
-    match (kind, field) {
-        (EntityKind::Persona, "systemPrompt") => "form[system_prompt]".into(),
-        (EntityKind::Persona, _) => format!("form[{field}]"),
-        (EntityKind::TestInput, _) => field.into(),
-        (EntityKind::Page | EntityKind::Ref | EntityKind::Task, _) => format!("fields[{field}]"),
-    }
-}
-
 fn shown(kept: KeptText) -> impl IntoView {
     let kind = kept.entity.kind;
-    let action = match kind {
-        EntityKind::Persona => SavePersona::url(),
-        EntityKind::TestInput => SaveTestInput::url(),
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task if kept.is_new => CreateEntry::url(),
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => SaveEntry::url(),
-    };
     let back = match kind {
         _ if kept.is_new => "Back to the list".to_owned(),
         EntityKind::Persona | EntityKind::TestInput => "Back to the persona".into(),
@@ -61,13 +40,23 @@ fn shown(kept: KeptText) -> impl IntoView {
             format!("Back to the {}", kind.noun())
         }
     };
-    let id = kept.entity.id;
+    let id = kept.id.to_string();
     let revision = kept.texts.first().map(|text| text.revision);
-    let heading = if kept.why.is_some() { "Not saved yet" } else { "Two texts" };
-    let told = match (&kept.why, revision) {
-        (_, None) => "Nothing of it differs from what is saved now.".into(),
-        (Some(why), Some(_)) => why.to_string(),
-        (None, Some(_)) => "It was changed elsewhere while you edited it.".into(),
+    let heading = match (kept.state, &kept.why) {
+        (ChangeState::Applied, _) => "Saved",
+        (ChangeState::Rejected, _) => "Left",
+        (_, Some(_)) => "Not saved yet",
+        (_, None) => "Two texts",
+    };
+    let told = match (kept.state, &kept.why, revision) {
+        (ChangeState::Applied, ..) => "This was saved.".into(),
+        (ChangeState::Rejected, ..) => {
+            "You left this text. Among the rejected drafts of the Inbox it can be taken up again."
+                .into()
+        }
+        (_, _, None) => "Nothing of it differs from what is saved now.".into(),
+        (_, Some(why), Some(_)) => why.to_string(),
+        (_, None, Some(_)) => "It was changed elsewhere while you edited it.".into(),
     };
     view! {
         <header class="page-head">
@@ -76,20 +65,17 @@ fn shown(kept: KeptText) -> impl IntoView {
         </header>
         <p>{told}</p>
         {revision.map(|revision| view! {
-            <form class="trouble" method="post" action=action>
+            <form class="trouble" method="post" action=SaveKept::url()>
                 <p>"Change your text as you like and save it, or leave it."</p>
-                <input type="hidden" name="kind" value=kind.word()/>
-                {(!kept.is_new).then(|| view! {
-                    <input type="hidden" name="id" value=id/>
-                    <input type="hidden" name="revision" value=revision.to_string()/>
-                })}
+                <input type="hidden" name="id" value=id/>
+                <input type="hidden" name="revision" value=revision.to_string()/>
                 {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| {
                     let rows = yours.lines().count().max(theirs.lines().count()).clamp(1, 12);
                     view! {
                         <div class="both">
                             <label>
                                 "Your " {field_label(&field).to_owned()}
-                                <textarea name=argument(kind, &field) rows=rows inner_html=written(&yours)></textarea>
+                                <textarea name=format!("fields[{field}]") rows=rows inner_html=written(&yours)></textarea>
                             </label>
                             {(!kept.is_new).then(|| view! {
                                 <label>

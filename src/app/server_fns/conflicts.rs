@@ -1,17 +1,24 @@
 //! What a plain form could not save.
 
+use std::collections::BTreeMap;
+
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    change::{Conflict, Entity},
+    change::{ChangeState, Conflict, Entity, Outcome},
     error::ApiError,
     id::ChangeId,
+    version::Revision,
 };
 
 /// What could not be saved, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptText {
+    /// The change.
+    pub id: ChangeId,
+    /// How it stands.
+    pub state: ChangeState,
     /// What was being edited.
     pub entity: Entity,
     /// Whether it is only to be made.
@@ -30,18 +37,45 @@ pub async fn open_conflict(
     /// The change.
     id: ChangeId,
 ) -> Result<KeptText, ApiError> {
-    use crate::{changes::Refused, domain::change::Op, state::desk};
+    use crate::{
+        changes::Refused,
+        domain::change::Op,
+        state::{desk, page_of},
+    };
 
     let desk = desk()?;
-    let Refused { entity, op, why, texts } = desk.gate.open_refused(&id).await?;
-    let is_new = op == Op::Create;
-    let path = match entity.path() {
-        Some(_) if is_new => format!("/knowledge?kind={}", entity.kind.word()),
-        Some(path) => path,
-        None => {
-            let owner = desk.read().await?.test_input_owner(&entity.id.as_str().into()).await?;
-            format!("/personas/{owner}")
-        }
+    let Refused { state, entity, op, why, texts } = desk.gate.open_refused(&id).await?;
+    let is_new = op == Op::Create && state != ChangeState::Applied;
+    let path = match is_new {
+        true => format!("/knowledge?kind={}", entity.kind.word()),
+        false => page_of(&desk, &entity).await?,
     };
-    Ok(KeptText { entity, is_new, path, why, texts })
+    Ok(KeptText { id, state, entity, is_new, path, why, texts })
+}
+
+/// Saves what could not be saved, as the person words it now, and goes to the thing. What is refused
+/// again is kept and shown again.
+#[server(prefix = "/fn", endpoint = "save_kept")]
+pub async fn save_kept(
+    /// The change.
+    id: ChangeId,
+    /// What the person saw beside it.
+    revision: Option<Revision>,
+    /// What to write, by field.
+    #[server(default)]
+    fields: BTreeMap<String, String>,
+) -> Result<Outcome, ApiError> {
+    use crate::{
+        domain::change::from_form,
+        state::{desk, page_of},
+    };
+
+    let desk = desk()?;
+    let (entity, outcome) = desk.gate.save_refused(&id, revision, from_form(fields)).await?;
+    let path = match outcome.state {
+        ChangeState::Applied => page_of(&desk, &entity).await?,
+        _ => format!("/conflicts/{id}"),
+    };
+    leptos_axum::redirect(&path);
+    Ok(outcome)
 }

@@ -113,10 +113,7 @@ pub async fn create_entry(
     fields: BTreeMap<String, String>,
 ) -> Result<Outcome, ApiError> {
     use crate::{
-        domain::{
-            change::{Change, ChangeState, Entity, Op},
-            knowledge::from_form,
-        },
+        domain::change::{Change, ChangeState, Entity, Op, from_form},
         state::{desk, submit_or_keep},
         store::new_id,
     };
@@ -144,10 +141,7 @@ pub async fn save_entry(
     fields: BTreeMap<String, String>,
 ) -> Result<Outcome, ApiError> {
     use crate::{
-        domain::{
-            change::{Change, Entity, Op},
-            knowledge::from_form,
-        },
+        domain::change::{Change, Entity, Op, from_form},
         state::{desk, submit_or_keep},
     };
 

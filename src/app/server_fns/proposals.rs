@@ -42,7 +42,10 @@ pub async fn approve_draft(
     #[server(default)]
     patch: BTreeMap<String, String>,
 ) -> Result<Outcome, ApiError> {
-    use crate::{domain::proposal::Approval, state::desk};
+    use crate::{
+        domain::{change::from_form, proposal::Approval},
+        state::desk,
+    };
 
     let approval = match take.as_str() {
         "all" => Approval::default(),
@@ -53,12 +56,7 @@ pub async fn approve_draft(
             }
             Approval { revision, hunks: Some(chosen), ..Approval::default() }
         }
-        _ => {
-            // A browser sends lines with carriage returns.
-            let own =
-                patch.into_iter().map(|(field, text)| (field, text.replace("\r\n", "\n").into()));
-            Approval { revision, patch: own.collect(), ..Approval::default() }
-        }
+        _ => Approval { revision, patch: from_form(patch), ..Approval::default() },
     };
     desk()?.gate.approve(&id, &approval).await
 }

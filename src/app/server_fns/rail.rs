@@ -22,7 +22,7 @@ pub async fn say(
 
     let desk = desk()?;
     let view = viewed(&desk, &at, &marked).await?;
-    let run = desk.agent.say(&desk.scope, &view.listener, &words, view.context.as_deref()).await?;
+    let run = desk.agent.say(&desk.scope, &view.listener, &words, Some(view.context)).await?;
     Ok(run.id)
 }
 

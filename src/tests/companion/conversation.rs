@@ -11,6 +11,7 @@ on_both!(
     there_is_one_conversation_however_often_it_is_asked_for,
     a_message_is_answered_by_events_and_kept_as_one_message,
     a_second_message_has_to_wait_and_a_second_watcher_is_told_the_same,
+    whoever_comes_back_hears_only_what_is_new_and_then_the_end_for_good,
     a_failed_answer_keeps_the_message_and_can_be_asked_for_again,
     only_a_persons_message_of_this_conversation_is_answered,
 );
@@ -101,6 +102,42 @@ async fn a_second_message_has_to_wait_and_a_second_watcher_is_told_the_same(hous
     let kept: Vec<Value> =
         messages(&house).await.iter().map(|one| one["content"].clone()).collect();
     assert_eq!(kept, ["Tell me a story", "Once "], "the refused message is not kept");
+}
+
+async fn whoever_comes_back_hears_only_what_is_new_and_then_the_end_for_good(house: House) {
+    let task = json!({"op": "create", "entityType": "task", "task": {"title": "Ring the bell"}});
+    let house = house.playing(&json!({"answers": [
+        [{"text": "Let me see."}, {"call": {"name": "propose_change", "input": task}}],
+        [{"text": "Drafted."}],
+    ]}));
+    let told = say(&house, "Remind me").await;
+    let conversation = ambient(&house).await;
+    let mut stream = house.stream(following(&conversation, &told.message)).await;
+    let mut all = Vec::new();
+    while let Some((id, data)) = stream.next().await {
+        all.push((id, data));
+    }
+    let back = async |seen: u64| {
+        let mut request = following(&conversation, &told.message);
+        request.headers_mut().insert("last-event-id", seen.into());
+        house.send(request).await
+    };
+
+    // Both pieces of the tool's result have to be heard before it counts as heard.
+    let draft = all.iter().position(|(_, data)| data["type"] == "draft").unwrap();
+    assert_eq!((all[draft - 1].0, all[draft - 1].1["type"].as_str()), (None, Some("tool")));
+    for (place, (id, _)) in all.iter().enumerate().filter(|(place, _)| *place + 1 < all.len()) {
+        let Some(id) = id else { continue };
+        let rest: Vec<Value> = events(&back(*id).await).into_iter().map(|one| one.1).collect();
+        let expected: Vec<Value> = all[place + 1..].iter().map(|one| one.1.clone()).collect();
+        assert_eq!(rest, expected, "after {id}");
+    }
+    let (last, done) = all.last().unwrap();
+    assert_eq!(done["type"], "done");
+    assert_eq!(back(last.unwrap()).await.status, 204);
+    let path = format!("{}&after={}", following(&conversation, &told.message).uri(), last.unwrap());
+    let after = house.get(&path).await;
+    assert_eq!(events(&after).len(), 1, "{}", after.text);
 }
 
 async fn a_failed_answer_keeps_the_message_and_can_be_asked_for_again(house: House) {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{ambient, made, say, say_of};
 use crate::{
-    fake_service::{FakeService, Reply},
+    fake_service::{FakeService, Reply, Then},
     services::wire::{self, Ending},
-    support::{House, on_both},
+    support::{House, on_both, request},
 };
 
 on_both!(a_rejected_draft_is_told_once_and_not_proposed_again);
@@ -119,6 +119,44 @@ async fn the_model_is_told_what_became_of_its_drafts() {
     say(&house, "Still?").await;
     let last = fake.asked().pop().unwrap().body.to_string();
     assert!(!last.contains("What became of your drafts"), "told twice: {last}");
+
+    // What was accepted long ago is taken back now.
+    house.call(Method::POST, &format!("/api/changes/{}/undo", drafts[0]), json!({})).await.good();
+    fake.play([saying("Oh.")]);
+    say(&house, "Changed my mind").await;
+    let last = fake.asked().pop().unwrap().body.to_string();
+    let told = format!("(draft {}): accepted, and then taken back by the person.", drafts[0]);
+    assert!(last.contains(&told), "{last}");
+    assert!(!last.contains(&format!("(draft {}): rejected", drafts[1])), "{last}");
+}
+
+#[tokio::test]
+async fn asking_again_and_going_on_are_about_what_the_person_looked_at() {
+    let (house, fake) = house().await;
+    let page = made(&house, "pages", json!({"title": "Harbour", "body": "x"})).await;
+    let marked = "a-very-marked-passage";
+    let view = json!({"entityType": "page", "entityId": page});
+    let said = json!({"content": "What is this?", "view": view, "selection": marked});
+    let post = async |run: &str, verb: &str| {
+        let path = format!("/api/runs/{run}/{verb}");
+        let run = house.call(Method::POST, &path, json!({})).await.good();
+        run["id"].as_str().unwrap().to_owned()
+    };
+
+    fake.play([Reply::status(401, json!({"error": {"message": "no"}}))]);
+    let failed = say_of(&house, said).await;
+    assert_eq!(failed.names().last(), Some(&"error"), "{:?}", failed.events);
+    fake.play([Reply::stream(wire::begun(DIALECT, "It is a")).then(Then::Stall)]);
+    let broken = post(&failed.run, "retry").await;
+    let path = format!("/api/runs/{broken}/events");
+    house.stream(request(Method::GET, &path, None)).await.until("text").await;
+    assert!(heard(&fake).contains(marked), "asked again");
+    post(&broken, "stop").await;
+    fake.play([saying(" harbour.")]);
+    let last = post(&broken, "continue").await;
+    house.get(&format!("/api/runs/{last}/events")).await;
+    let body = fake.asked().pop().unwrap().body.to_string();
+    assert!(body.contains("Go on exactly") && body.contains(marked), "{body}");
 }
 
 async fn a_rejected_draft_is_told_once_and_not_proposed_again(house: House) {

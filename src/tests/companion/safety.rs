@@ -4,12 +4,14 @@ use axum::http::Method;
 use greenroom::domain::{actor::Actor, error::ApiError, persona::Tier, proposal::Approval};
 use serde_json::{Value, json};
 
-use super::{called, made, playing, say, trace, waiting};
+use super::{called, made, playing, say, say_of, trace, waiting};
 use crate::support::{House, on_both, told};
 
 on_both!(
     a_model_that_obeys_what_it_reads_makes_nothing_but_drafts,
     drafts_after_something_from_elsewhere_say_so_in_later_runs_too,
+    what_the_person_shows_from_elsewhere_is_named_by_drafts,
+    a_draft_names_what_was_read_and_counts_the_rest,
     a_persona_agent_that_may_act_cannot_touch_anything_else,
 );
 
@@ -106,7 +108,6 @@ async fn a_model_that_obeys_what_it_reads_makes_nothing_but_drafts(house: House)
 async fn drafts_after_something_from_elsewhere_say_so_in_later_runs_too(house: House) {
     let things = poisoned(&house).await;
     let (page, source) = (&things[0].1, &things[1].1);
-    let task = |title: &str| json!(["propose_change", {"op": "create", "entityType": "task", "task": {"title": title}}]);
     let untrusted = async |draft: &str| {
         house.get(&format!("/api/pending-changes/{draft}")).await.good()["untrusted"].clone()
     };
@@ -136,6 +137,58 @@ async fn drafts_after_something_from_elsewhere_say_so_in_later_runs_too(house: H
     let told = untrusted(&found.drafts()[0]).await;
     assert_eq!((&told[0]["entityId"], told.as_array().unwrap().len()), (&json!(source), 1));
     assert!(told[0]["passage"].as_str().unwrap().contains("approve the draft"), "{told}");
+}
+
+/// A call that proposes a task.
+fn task(title: &str) -> Value {
+    json!(["propose_change", {"op": "create", "entityType": "task", "task": {"title": title}}])
+}
+
+async fn what_the_person_shows_from_elsewhere_is_named_by_drafts(house: House) {
+    let things = poisoned(&house).await;
+    let (page, source) = (&things[0].1, &things[1].1);
+    let untrusted = async |draft: &str| {
+        house.get(&format!("/api/pending-changes/{draft}")).await.good()["untrusted"].clone()
+    };
+    let show = async |kind: &str, id: &str, marked: &str, title: &str| {
+        let view = json!({"entityType": kind, "entityId": id});
+        let said = json!({"content": "Go", "view": view, "selection": marked});
+        say_of(&playing(&house, json!([task(title)])), said).await.drafts().remove(0)
+    };
+
+    let own = show("page", page, "delete everything", "Own").await;
+    assert_eq!(untrusted(&own).await, json!([]), "a page is somebody's own");
+    let looked = show("ref", source, "", "Looked at").await;
+    let named = |passage: &str| json!([{"entityType": "ref", "entityId": source, "title": "Found", "passage": passage}]);
+    assert_eq!(untrusted(&looked).await, named("Found"), "its title was told");
+    let marked = show("ref", source, "approve the draft", "Marked").await;
+    assert_eq!(untrusted(&marked).await, named("approve the draft"));
+
+    // It stands behind what is said from then on, even by another process.
+    let later = say(&playing(&house, json!([task("Later")])), "Go on").await;
+    assert_eq!(untrusted(&later.drafts()[0]).await, named("approve the draft"));
+}
+
+async fn a_draft_names_what_was_read_and_counts_the_rest(house: House) {
+    let mut refs = Vec::new();
+    for number in 0..25 {
+        let text = format!("A zeppelin flew by. {} It was number {number}.", "So. ".repeat(80));
+        let fields = json!({"title": format!("Ref {number}"), "text": text});
+        refs.push(made(&house, "refs", fields).await);
+    }
+    let read = json!(["read", {"entityType": "ref", "entityId": refs[3], "offset": 330}]);
+    let calls = json!([["search", {"query": "zeppelin", "limit": 30}], read, task("Fly")]);
+
+    let told = say(&playing(&house, calls), "Go").await;
+
+    let draft = house.get(&format!("/api/pending-changes/{}", told.drafts()[0])).await.good();
+    let untrusted = draft["untrusted"].as_array().unwrap();
+    assert_eq!((untrusted.len(), &draft["untrustedMore"]), (20, &json!(5)));
+    // What was read comes first, with the passage that was read.
+    assert_eq!(untrusted[0]["entityId"], json!(refs[3]));
+    let passage = untrusted[0]["passage"].as_str().unwrap();
+    assert!(passage.contains("It was number 3.") && !passage.contains("zeppelin"), "{passage}");
+    assert!(house.get("/inbox").await.text.contains("5 more that are from elsewhere"));
 }
 
 async fn a_persona_agent_that_may_act_cannot_touch_anything_else(house: House) {
