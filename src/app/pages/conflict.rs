@@ -41,7 +41,7 @@ fn argument(kind: EntityKind, field: &str) -> String {
     match (kind, field) {
         (EntityKind::Persona, "systemPrompt") => "form[system_prompt]".into(),
         (EntityKind::Persona, _) => format!("form[{field}]"),
-        (EntityKind::TestInput, _) => field.into(),
+        (EntityKind::TestInput | EntityKind::Chat, _) => field.into(),
         (EntityKind::Page | EntityKind::Ref | EntityKind::Task, _) => format!("fields[{field}]"),
     }
 }
@@ -53,11 +53,13 @@ fn shown(kept: KeptText) -> impl IntoView {
         EntityKind::TestInput => SaveTestInput::url(),
         EntityKind::Page | EntityKind::Ref | EntityKind::Task if kept.is_new => CreateEntry::url(),
         EntityKind::Page | EntityKind::Ref | EntityKind::Task => SaveEntry::url(),
+        // Nothing of a chat is kept when it is refused: its forms are sent by its own page.
+        EntityKind::Chat => "",
     };
     let back = match kind {
         _ if kept.is_new => "Back to the list".to_owned(),
         EntityKind::Persona | EntityKind::TestInput => "Back to the persona".into(),
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task | EntityKind::Chat => {
             format!("Back to the {}", kind.noun())
         }
     };
