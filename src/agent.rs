@@ -5,15 +5,22 @@
 //!
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
+mod chat_background;
+mod chat_files;
+mod chat_marks;
+mod chat_tree;
+mod chats;
 mod companion;
 mod desk;
 mod driver;
 mod editor;
 mod live;
 mod log;
+mod moments;
 mod notes;
 mod prompt;
 mod runs;
+mod sent;
 mod settings;
 mod talk;
 mod test_runs;
@@ -30,6 +37,9 @@ use std::{
     time::Duration,
 };
 
+pub use chat_files::ChatFile;
+pub use chat_tree::{ChatEdit, ChatWords, PathAsk};
+pub use chats::{ChatChanges, NewChat};
 pub use editor::History;
 use live::Live;
 use log::Log;

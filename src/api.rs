@@ -5,12 +5,14 @@
 
 mod bin;
 mod changes;
+mod chats;
 mod conversations;
 mod error;
 mod extract;
 mod health;
 mod knowledge;
 mod live;
+mod messages;
 mod models;
 mod pending_changes;
 mod persona_agent;
@@ -66,6 +68,8 @@ pub fn router() -> Router<AppState> {
         .merge(pending_changes::routes())
         .merge(live::routes())
         .merge(conversations::routes())
+        .merge(chats::routes())
+        .merge(messages::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))

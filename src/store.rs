@@ -4,6 +4,7 @@
 //! for, and every statement is written once for both databases.
 
 mod change;
+mod chat;
 mod connect;
 mod conversation;
 mod entry;
@@ -19,6 +20,7 @@ mod settings;
 mod test_answer;
 mod test_input;
 mod trash;
+mod tree;
 mod vector;
 mod version;
 mod words;
@@ -39,6 +41,7 @@ pub use proposal::{Decision, ProposalRow};
 pub use run::{EventRow, OwnedRun};
 pub use search::{FoundDocument, Term, Wanted};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
+pub use tree::{Mark, MarkedMessage};
 pub use vector::{Near, Unembedded};
 pub use version::Author;
 pub use words::{Word, words};

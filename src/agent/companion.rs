@@ -117,7 +117,7 @@ impl Agent {
             Tier::Suggest | Tier::Act => Tier::Suggest,
         };
         let persona = Arc::new(persona);
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None })
+        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
     }
 }
 

@@ -29,6 +29,7 @@ use crate::{
         persona::{Persona, Tier},
         proposal::Source,
         run::{Run, RunStatus, Spent},
+        sent::Recorded,
         tokens::estimate,
     },
     providers::{Ask, Fault, ModelEvent, ProviderError, Route, Thoughts},
@@ -56,6 +57,16 @@ pub struct Brief {
     pub tier: Tier,
     /// What the person sees while they ask: told with the question, and not kept.
     pub context: Option<Arc<Sight>>,
+    /// What is special in a chat.
+    pub chat: Option<Arc<ChatBrief>>,
+}
+
+/// What is special about speaking in a chat.
+pub struct ChatBrief {
+    /// How many of the last messages the model is sent.
+    pub window: u32,
+    /// What is kept of what it is told.
+    pub recorded: Recorded,
 }
 
 /// One run on its way.
@@ -125,6 +136,9 @@ impl Agent {
         // What was started for this run ends with it.
         live.stopped.cancel();
         live.over.cancel();
+        if drive.brief.chat.is_some() && drive.run.status == RunStatus::Done {
+            self.name_chat(&drive.scope, &drive.run).await;
+        }
     }
 }
 
@@ -219,7 +233,11 @@ impl Drive {
         let parts = self.live.parts();
         // Read for each step and let go of: a long conversation is not held while the model speaks.
         let mut link = self.agent.read(&self.scope).await?;
-        let mut branch = link.branch(&self.run.message_id).await?;
+        let asked = &self.run.message_id;
+        let mut branch = match &self.brief.chat {
+            Some(chat) => link.branch_end(asked, i64::from(chat.window)).await?,
+            None => link.branch(asked).await?,
+        };
         let decided = notes::decided(&mut link, &self.run, &branch).await?;
         if !self.recalled {
             let shown = link.shown_sources(&self.run.conversation_id).await?;
@@ -239,7 +257,7 @@ impl Drive {
             }
         }
         let reserved = estimate(&self.brief.system) as u64 + self.answer_tokens();
-        Ok(window::fit(&branch, model.context, reserved))
+        Ok(window::fit(&branch, window::room(model.context, reserved)))
     }
 
     /// What was read or shown before still stands in the conversation.
@@ -259,7 +277,7 @@ impl Drive {
     }
 
     fn answer_tokens(&self) -> u64 {
-        self.brief.route.model.max_output.min(self.agent.shared.limits.answer_tokens)
+        self.agent.answer_tokens(&self.brief.route)
     }
 
     /// How much one tool may tell: at four bytes a token, half of what the model can read.

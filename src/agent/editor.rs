@@ -71,7 +71,7 @@ impl Agent {
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None })
+        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is

@@ -1,9 +1,21 @@
 //! What a model is told before the conversation begins.
 
-use crate::domain::persona::{Persona, PersonaFields, Tier};
+use crate::domain::{
+    chat::{ChatMode, UserPersona},
+    persona::{Persona, PersonaFields, Tier},
+    sent::Section,
+};
 
 const PERSONA_AGENT: &str = include_str!("prompts/persona_agent.md");
 const COMPANION: &str = include_str!("prompts/companion.md");
+const CHAT_ROLEPLAY: &str = include_str!("prompts/chat_roleplay.md");
+const CHAT_STORY: &str = include_str!("prompts/chat_story.md");
+/// What a model that names a conversation is told.
+pub const CHAT_TITLE: &str = include_str!("prompts/chat_title.md");
+/// What a model that draws roleplay data from a persona is told.
+pub const ROLEPLAY_DATA: &str = include_str!("prompts/roleplay_data.md");
+/// What a person is called who has not said their name.
+const NAMELESS: &str = "the person you talk with";
 
 /// The prompt of the agent that works on a persona.
 pub fn persona_agent(persona: &Persona) -> String {
@@ -49,9 +61,84 @@ pub fn speaking(persona: &PersonaFields) -> String {
     persona.system_prompt.clone()
 }
 
+/// What a persona is told in a chat, section by section.
+pub fn chat(persona: &PersonaFields, mode: ChatMode, user: &UserPersona) -> Vec<Section> {
+    let section = |title: &str, text: String| Section { title: title.into(), text };
+    let mut sections = Vec::new();
+    if !persona.system_prompt.trim().is_empty() {
+        sections.push(section("Persona", persona.system_prompt.clone()));
+    }
+    if let Some(data) = &persona.roleplay_data {
+        let known = [("In short", &data.summary), ("Appearance", &data.appearance)];
+        if let Some(known) = listed(&known) {
+            sections.push(section("Roleplay", format!("# You, in a few words\n\n{known}")));
+        }
+    }
+    let said =
+        [("Name", &user.name), ("Appearance", &user.appearance), ("Overview", &user.overview)];
+    if let Some(said) = listed(&said) {
+        sections.push(section("You", format!("# The person you talk with\n\n{said}")));
+    }
+    let (title, frame) = match mode {
+        ChatMode::Roleplay => ("Roleplay mode", CHAT_ROLEPLAY),
+        ChatMode::Story => ("Story mode", CHAT_STORY),
+    };
+    let name = match user.name.trim() {
+        "" => NAMELESS,
+        name => name,
+    };
+    let frame = filled(frame, &[("{{name}}", persona.name.trim()), ("{{user}}", name)]);
+    sections.push(section(title, frame.trim().to_owned()));
+    sections
+}
+
+/// A list of what is known; `None` when that is nothing.
+fn listed(known: &[(&str, &String)]) -> Option<String> {
+    let said = known.iter().filter(|(_, text)| !text.trim().is_empty());
+    let lines: Vec<String> =
+        said.map(|(name, text)| format!("- {name}: {}", text.trim())).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The frame with its places filled in one pass, so that what stands in a name is not filled.
+fn filled(frame: &str, places: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(frame.len());
+    let mut rest = frame;
+    while let Some(start) = rest.find("{{") {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let known = places.iter().find(|(place, _)| rest.starts_with(place));
+        let (taken, text) = known.map_or(("{{", "{{"), |(place, text)| (*place, *text));
+        out.push_str(text);
+        rest = &rest[taken.len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chat_is_told_who_speaks_to_whom_and_how() {
+        let persona = PersonaFields {
+            name: "{{user}}".into(),
+            system_prompt: "You keep an inn.".into(),
+            ..PersonaFields::default()
+        };
+        let user = UserPersona { name: "Ann".into(), ..UserPersona::default() };
+
+        let sections = chat(&persona, ChatMode::Story, &user);
+
+        let titles: Vec<&str> = sections.iter().map(|section| section.title.as_str()).collect();
+        assert_eq!(titles, ["Persona", "You", "Story mode"]);
+        assert_eq!(sections[1].text, "# The person you talk with\n\n- Name: Ann");
+        assert!(sections[2].text.contains("You and Ann write"), "{}", sections[2].text);
+        assert!(sections[2].text.contains("{{user}} is its voice"), "a name is not filled");
+        let nameless = chat(&persona, ChatMode::Roleplay, &UserPersona::default());
+        assert!(nameless[1].text.contains(NAMELESS));
+    }
 
     #[test]
     fn every_place_in_the_prompt_is_filled() {

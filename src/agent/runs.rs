@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, driver::Brief, live::Live, watch::LOOK};
+use super::{Agent, chat_tree::ChatWords, driver::Brief, live::Live, watch::LOOK};
 use crate::{
-    changes::Scope,
+    changes::{Scope, refresh_index},
     domain::{
         change::Entity,
         error::ApiError,
         event::{RunEvent, Stamped, fold},
-        id::{MessageId, RunId, SpaceId, TestInputId},
+        id::{ConversationId, MessageId, RunId, SpaceId, TestInputId},
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         news::News,
         run::{Run, RunStatus, Spent},
@@ -74,6 +74,11 @@ pub(super) fn said(parent: Option<MessageId>, words: &str, at: Timestamp) -> Mes
 }
 
 impl Agent {
+    /// How long one answer of a model may be, in tokens.
+    pub(super) fn answer_tokens(&self, route: &Route) -> u64 {
+        route.model.max_output.min(self.shared.limits.answer_tokens)
+    }
+
     /// The way to a model, or why there is none.
     pub(super) async fn route(&self, scope: &Scope, model: &str) -> Result<Route, ApiError> {
         self.catalog(scope).await?.find(model)
@@ -130,6 +135,10 @@ impl Agent {
                         .into(),
                 },
             });
+        }
+        if let Some(chat) = &brief.chat {
+            let recorded = serde_json::json!(chat.recorded).to_string();
+            link.set_run_prompt(&run.id, &recorded).await?;
         }
         if let Some((input, revision)) = &answers {
             let persona = (&run.persona_id, run.persona_revision);
@@ -204,12 +213,13 @@ impl Agent {
     /// Asks the same again: the answer so far is left aside.
     pub async fn retry(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
-        let kind = self.read(scope).await?.conversation(&run.conversation_id).await?.kind;
-        match kind {
+        let conversation = self.read(scope).await?.conversation(&run.conversation_id).await?;
+        match conversation.kind {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
+            ConversationKind::Chat => self.regenerate(scope, &run.message_id, None).await,
             ConversationKind::Editor | ConversationKind::Companion => {
-                let mut brief = self.brief(scope, kind, &run.persona_id).await?;
+                let mut brief = self.brief(scope, &conversation).await?;
                 brief.context = self.shared.sights.of(&run.message_id);
                 let (link, conversation) = self.last_run(scope, &run).await?;
                 self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
@@ -220,13 +230,30 @@ impl Agent {
     /// Goes on with an answer that broke off.
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
-        let kind = self.read(scope).await?.conversation(&run.conversation_id).await?.kind;
-        let mut brief = self.brief(scope, kind, &run.persona_id).await?;
+        let known = self.read(scope).await?.conversation(&run.conversation_id).await?;
+        let mut brief = self.brief(scope, &known).await?;
         brief.context = self.shared.sights.of(&run.message_id);
-        let (mut link, conversation) = self.last_run(scope, &run).await?;
-        if !run.can_continue() || kind == ConversationKind::Test {
+        let broke_off = || {
             let reason = "That answer did not break off, so there is nothing to go on with.";
-            return Err(ApiError::NotNow { reason: reason.into() });
+            Err(ApiError::NotNow { reason: reason.into() })
+        };
+        if known.kind == ConversationKind::Chat {
+            // Any branch can be gone on with: the words are said where the answer broke off.
+            if !run.can_continue() {
+                return if run.status.is_over() {
+                    broke_off()
+                } else {
+                    Err(ApiError::Busy { run_id: run.id })
+                };
+            }
+            let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
+            let parent = if kept { run.reply_id } else { run.message_id };
+            let said = ChatWords { content: GO_ON.into(), parent: Some(parent), device: None };
+            return self.say_in_chat(scope, &known.id, said).await;
+        }
+        let (mut link, conversation) = self.last_run(scope, &run).await?;
+        if !run.can_continue() || known.kind == ConversationKind::Test {
+            return broke_off();
         }
         let message = said(conversation.leaf.clone(), GO_ON, now());
         link.insert_message(&conversation.id, &message).await?;
@@ -340,6 +367,15 @@ impl Agent {
     }
 }
 
+/// Brings what is searched of a chat up to date; other conversations are not searched.
+async fn refresh_chat(link: &mut Link, id: &ConversationId) -> Result<(), StoreError> {
+    match link.chat_head(id).await {
+        Ok(_) => refresh_index(link, &Entity::from(id)).await,
+        Err(StoreError::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// What every run tells first.
 pub(super) fn opening(run: &Run, at: Timestamp) -> Vec<Stamped> {
     let (reply_id, model) = (run.reply_id.clone(), run.model.clone());
@@ -377,6 +413,7 @@ pub(super) async fn close(
     if !parts.is_empty() {
         link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
         link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
+        refresh_chat(link, &run.conversation_id).await?;
     }
     Ok(true)
 }

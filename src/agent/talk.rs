@@ -15,11 +15,11 @@ use crate::{
         change::Entity,
         error::ApiError,
         event::fold,
-        id::{ConversationId, MessageId, PersonaId},
-        message::{Conversation, ConversationKind, Message},
+        id::{ConversationId, MessageId, PersonaId, RunId},
+        message::{Conversation, ConversationKind, Message, Part},
         run::Run,
     },
-    store::now,
+    store::{Link, now},
 };
 
 /// How many earlier conversations are offered.
@@ -65,20 +65,27 @@ impl Agent {
         if let Some(run) = run.as_ref().filter(|run| !run.status.is_over())
             && messages.last().is_some_and(|last| last.id == run.message_id)
         {
-            let parts = match self.live(&run.id) {
-                Some(live) => live.parts(),
-                None => {
-                    let mut parts = Vec::new();
-                    for one in link.run_events(&run.id, 0, u32::MAX).await? {
-                        fold(&mut parts, one.at, &one.event);
-                    }
-                    parts
-                }
-            };
+            let parts = self.parts_so_far(&mut link, &run.id).await?;
             messages.push(run.reply(parts));
         }
         let earlier = messages.first().and_then(|first| first.parent_id.clone());
         Ok(Talk { messages, earlier, run })
+    }
+
+    /// What a run that goes on has said so far, here or in another process.
+    pub(super) async fn parts_so_far(
+        &self,
+        link: &mut Link,
+        run: &RunId,
+    ) -> Result<Vec<Part>, ApiError> {
+        if let Some(live) = self.live(run) {
+            return Ok(live.parts());
+        }
+        let mut parts = Vec::new();
+        for one in link.run_events(run, 0, u32::MAX).await? {
+            fold(&mut parts, one.at, &one.event);
+        }
+        Ok(parts)
     }
 
     /// Whom one talks to, by what it is called, and in which conversation; none before the first word.
@@ -103,6 +110,15 @@ impl Agent {
             ConversationKind::Companion => Listener::Companion,
             ConversationKind::Editor | ConversationKind::Test => {
                 Listener::Persona(conversation.persona_id)
+            }
+            ConversationKind::Chat => {
+                let chat = self.read(scope).await?.chat(id).await?;
+                return Ok(chat
+                    .members
+                    .into_iter()
+                    .map(|one| one.name)
+                    .collect::<Vec<_>>()
+                    .join(", "));
             }
         };
         Ok(self.listener(scope, &listener).await?.0)
@@ -148,7 +164,7 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
-        let mut brief = self.brief(scope, known.kind, &known.persona_id).await?;
+        let mut brief = self.brief(scope, &known).await?;
         brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&known.persona_id)).await?;
@@ -182,12 +198,12 @@ impl Agent {
     pub(super) async fn brief(
         &self,
         scope: &Scope,
-        kind: ConversationKind,
-        persona: &PersonaId,
+        conversation: &Conversation,
     ) -> Result<Brief, ApiError> {
-        match kind {
+        match conversation.kind {
             ConversationKind::Companion => self.companion_brief(scope).await,
-            ConversationKind::Editor => self.editor_brief(scope, persona).await,
+            ConversationKind::Editor => self.editor_brief(scope, &conversation.persona_id).await,
+            ConversationKind::Chat => self.chat_brief(scope, &conversation.id).await,
             ConversationKind::Test => {
                 let reason = "A test input is run, not talked with.".into();
                 Err(ApiError::NotNow { reason })

@@ -17,7 +17,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::{PersonaId, TestInputId},
-        message::{Conversation, ConversationKind},
+        message::{Conversation, ConversationKind, Message},
         persona::{Persona, Tier},
         run::Run,
         test_input::TestInput,
@@ -89,7 +89,7 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::speaking(&persona.fields).into();
         let (persona, tools) = (Arc::new(persona), Registry::default());
-        Ok(Brief { persona, route, system, tools, tier: Tier::Read, context: None })
+        Ok(Brief { persona, route, system, tools, tier: Tier::Read, context: None, chat: None })
     }
 
     async fn start_test(
@@ -108,9 +108,15 @@ impl Agent {
             leaf: None,
             created_at: at,
         };
-        let message = said(None, &input.fields.content, at);
         let mut link = self.write(scope).await?;
         link.insert_conversation(&conversation).await?;
+        let mut last = None;
+        for before in &input.fields.history {
+            let message = Message { role: before.role, ..said(last, &before.content, at) };
+            link.insert_message(&conversation.id, &message).await?;
+            last = Some(message.id);
+        }
+        let message = said(last, &input.fields.content, at);
         link.insert_message(&conversation.id, &message).await?;
         let answers = Some((input.id, input.revision));
         let order = Order { conversation, message: message.id, brief, answers, wait, stopped };

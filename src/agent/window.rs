@@ -18,9 +18,18 @@ pub fn turns(branch: &[Message]) -> Vec<Turn> {
     branch.iter().flat_map(Message::turns).collect()
 }
 
+/// How many tokens of a conversation fit beside what is reserved.
+pub fn room(context: u64, reserved: u64) -> u64 {
+    context.saturating_sub(reserved).min(MAX_HISTORY_TOKENS)
+}
+
 /// The newest part of a branch that fits, and always all from the last message of the person on.
-pub fn fit(branch: &[Message], context: u64, reserved: u64) -> Vec<Turn> {
-    let room = context.saturating_sub(reserved).min(MAX_HISTORY_TOKENS);
+pub fn fit(branch: &[Message], room: u64) -> Vec<Turn> {
+    paired(turns(&branch[cut(branch, room)..]))
+}
+
+/// Where the newest part of a branch begins that fits.
+pub fn cut(branch: &[Message], room: u64) -> usize {
     let size = |messages: &[Message]| -> u64 {
         messages.iter().flat_map(|message| &message.parts).map(size).sum()
     };
@@ -35,7 +44,12 @@ pub fn fit(branch: &[Message], context: u64, reserved: u64) -> Vec<Turn> {
         }
         from = at;
     }
-    paired(turns(&branch[from..]))
+    from
+}
+
+/// How many tokens a message takes.
+pub fn tokens(message: &Message) -> u64 {
+    message.parts.iter().map(size).sum()
 }
 
 /// The list with every call answered right after the calls of its answer, and no result without its
@@ -179,15 +193,15 @@ mod tests {
             said(Role::User, "Good."),
         ];
 
-        assert_eq!(shown(&fit(&branch, 2000, 900)), ["u:Now?", "a:Yes.", "u:Good."]);
-        assert_eq!(fit(&branch, 100_000, 0).len(), 5);
+        assert_eq!(shown(&fit(&branch, room(2000, 900))), ["u:Now?", "a:Yes.", "u:Good."]);
+        assert_eq!(fit(&branch, room(100_000, 0)).len(), 5);
     }
 
     #[test]
     fn the_last_message_is_sent_however_long_it_is() {
         let branch = [said(Role::User, "a"), said(Role::User, &"word ".repeat(9000))];
 
-        assert_eq!(fit(&branch, 100, 0).len(), 1);
+        assert_eq!(fit(&branch, 100).len(), 1);
     }
 
     #[test]
@@ -199,7 +213,7 @@ mod tests {
         ];
 
         assert_eq!(
-            shown(&fit(&branch, 9000, 0)),
+            shown(&fit(&branch, 9000)),
             ["u:Go", "call x", "call y", "result y", "result x", "u:On"]
         );
     }
@@ -229,7 +243,7 @@ mod tests {
         /// every call with its result, once.
         #[test]
         fn a_cut_never_parts_a_call_from_its_result(branch in branches(), room in 0_u64..2000) {
-            let window = fit(&branch, room, 0);
+            let window = fit(&branch, room);
 
             let mut open: Vec<&str> = Vec::new();
             for turn in &window {

@@ -9,6 +9,7 @@ use super::{apply::Refusal, to_fields};
 use crate::{
     domain::{
         change::{Change, Entity, EntityKind, Fields},
+        chat::ChatFields,
         error::ApiError,
         id::{PersonaId, TestInputId},
         knowledge::{Knowledge, PageFields, RefFields, TaskFields},
@@ -47,6 +48,10 @@ macro_rules! of_kind {
             }
             EntityKind::Task => {
                 type $thing = TaskFields;
+                $body
+            }
+            EntityKind::Chat => {
+                type $thing = ChatFields;
                 $body
             }
         }
@@ -193,6 +198,59 @@ impl Thing for TestInputFields {
     }
 }
 
+impl Thing for ChatFields {
+    type New = Self;
+    const KIND: EntityKind = EntityKind::Chat;
+
+    fn check(&self) -> Result<(), ApiError> {
+        self.check()
+    }
+
+    fn texts(&self) -> Texts {
+        Texts { title: self.title.clone(), ..Texts::default() }
+    }
+
+    async fn head(link: &mut Link, id: &str) -> Result<Head<Self>, StoreError> {
+        link.chat_head(&id.into()).await
+    }
+
+    async fn at(link: &mut Link, id: &str, revision: Revision) -> Result<Self, StoreError> {
+        link.chat_at(&id.into(), revision).await
+    }
+
+    async fn newcomer(link: &mut Link, patch: Fields) -> Result<Self, Refusal> {
+        let fields: Self = checked(patch)?;
+        for member in &fields.members {
+            // Or it might be removed meanwhile.
+            link.lock(&Entity::from(&member.persona_id)).await?;
+            if link.persona_head(&member.persona_id).await?.binned {
+                return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() }.into());
+            }
+            link.persona_at(&member.persona_id, member.revision).await?;
+        }
+        Ok(fields)
+    }
+
+    async fn insert(
+        link: &mut Link,
+        id: &str,
+        new: Self,
+        author: Author<'_>,
+    ) -> Result<(), StoreError> {
+        link.insert_chat(&id.into(), &new, author).await
+    }
+
+    async fn advance(
+        &self,
+        link: &mut Link,
+        id: &str,
+        from: Revision,
+        author: Author<'_>,
+    ) -> Result<bool, StoreError> {
+        link.advance_chat(&id.into(), from, self, author).await
+    }
+}
+
 impl<K: Knowledge> Thing for K {
     type New = Self;
     const KIND: EntityKind = K::KIND;
@@ -312,7 +370,7 @@ pub async fn owner(link: &mut Link, entity: &Entity) -> Result<Option<PersonaId>
             Err(StoreError::NotFound(_)) => Ok(None),
             Err(error) => Err(error.into()),
         },
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => Ok(None),
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task | EntityKind::Chat => Ok(None),
     }
 }
 

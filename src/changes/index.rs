@@ -1,13 +1,13 @@
 //! Keeping what is searched in step with the things themselves, in the same transaction.
 //!
 //! A test input is a document of its own, not a part of its persona's: a hit leads to the very input,
-//! and rewriting one of hundreds costs one row.
+//! and rewriting one of hundreds costs one row. Of a chat, its last messages are searched.
 
 use super::entity;
 use crate::{
     domain::{
         change::{Entity, EntityKind},
-        id::{PersonaId, TestInputId},
+        id::{ConversationId, PersonaId, TestInputId},
         search::Document,
     },
     store::{Link, StoreError},
@@ -25,9 +25,17 @@ pub async fn refresh(link: &mut Link, entity: &Entity) -> Result<(), StoreError>
         Err(StoreError::NotFound(_)) => None,
         Err(error) => return Err(error),
     };
-    let Some((texts, updated_at)) = searched else {
+    let Some((mut texts, updated_at)) = searched else {
         return link.forget_document(entity.kind.into(), &entity.id).await;
     };
+    if entity.kind == EntityKind::Chat {
+        if let Some(parent) = &parent
+            && link.persona_head(parent).await?.binned
+        {
+            return link.forget_document(entity.kind.into(), &entity.id).await;
+        }
+        texts.body = link.chat_words(&ConversationId::new(entity.id.as_str())).await?;
+    }
     let document = Document {
         kind: entity.kind.into(),
         id: entity.id.clone(),
@@ -42,20 +50,31 @@ pub async fn refresh(link: &mut Link, entity: &Entity) -> Result<(), StoreError>
 pub async fn refresh_all(link: &mut Link, entity: &Entity) -> Result<(), StoreError> {
     refresh(link, entity).await?;
     if entity.kind == EntityKind::Persona {
-        for input in link.test_inputs(&PersonaId::new(entity.id.as_str())).await? {
+        let persona = PersonaId::new(entity.id.as_str());
+        for input in link.test_inputs(&persona).await? {
             refresh(link, &Entity::from(&input.id)).await?;
+        }
+        for chat in link.chats_of(&persona).await? {
+            refresh(link, &Entity::from(&chat)).await?;
         }
     }
     Ok(())
 }
 
-/// The persona of a test input.
+/// The persona of a test input or a chat.
 async fn owner(link: &mut Link, entity: &Entity) -> Result<Option<PersonaId>, StoreError> {
-    if entity.kind != EntityKind::TestInput {
-        return Ok(None);
-    }
-    match link.test_input_owner(&TestInputId::new(entity.id.as_str())).await {
-        Ok(owner) => Ok(Some(owner)),
+    let owner = match entity.kind {
+        EntityKind::TestInput => {
+            link.test_input_owner(&TestInputId::new(entity.id.as_str())).await.map(Some)
+        }
+        EntityKind::Chat => {
+            let head = link.chat_head(&ConversationId::new(entity.id.as_str())).await;
+            head.map(|head| head.fields.members.into_iter().next().map(|one| one.persona_id))
+        }
+        EntityKind::Persona | EntityKind::Page | EntityKind::Ref | EntityKind::Task => Ok(None),
+    };
+    match owner {
+        Ok(owner) => Ok(owner),
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }

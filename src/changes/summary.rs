@@ -49,7 +49,7 @@ fn changed(change: &Change, before: &Fields) -> String {
     let names: Vec<String> = change
         .patch
         .iter()
-        .filter(|(field, value)| before.get(*field) != Some(*value))
+        .filter(|(field, value)| before.get(*field) != Some(*value) && *field != "titledBy")
         .map(|(field, value)| match (field.as_str(), value) {
             (field @ ("name" | "title"), Value::String(name)) => {
                 format!("the {field} to {}", quoted(name))

@@ -52,7 +52,7 @@ pub struct Binned {
     pub entity_id: String,
     /// Its name, or its first words.
     pub title: String,
-    /// The name of the persona it belongs to, for a test input.
+    /// The name of the persona it belongs to, for a test input or a chat.
     pub of: Option<String>,
     /// When it was deleted.
     pub deleted_at: Timestamp,

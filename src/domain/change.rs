@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     field::{TextField, unix_lines},
-    id::{ChangeId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
+    id::{ChangeId, ConversationId, PageId, PersonaId, RefId, TaskId, TestInputId, is_wellformed},
     persona::PersonaFields,
     proposal::Sources,
     version::Revision,
@@ -31,11 +31,14 @@ pub enum EntityKind {
     Ref,
     /// A task.
     Task,
+    /// A chat.
+    Chat,
 }
 
 impl EntityKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task];
+    pub const ALL: [Self; 6] =
+        [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task, Self::Chat];
 
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
@@ -45,6 +48,7 @@ impl EntityKind {
             Self::Page => "page",
             Self::Ref => "ref",
             Self::Task => "task",
+            Self::Chat => "chat",
         }
     }
 
@@ -56,6 +60,7 @@ impl EntityKind {
             Self::Page => "page",
             Self::Ref => "ref",
             Self::Task => "task",
+            Self::Chat => "chat",
         }
     }
 
@@ -67,6 +72,7 @@ impl EntityKind {
             Self::Page => "Pages",
             Self::Ref => "Refs",
             Self::Task => "Tasks",
+            Self::Chat => "Chats",
         }
     }
 
@@ -77,6 +83,7 @@ impl EntityKind {
             Self::Page => Some("pages"),
             Self::Ref => Some("refs"),
             Self::Task => Some("tasks"),
+            Self::Chat => Some("chats"),
             Self::TestInput => None,
         }
     }
@@ -130,7 +137,8 @@ macro_rules! entities {
 }
 
 entities! {
-    PersonaId => Persona, TestInputId => TestInput, PageId => Page, RefId => Ref, TaskId => Task
+    PersonaId => Persona, TestInputId => TestInput, PageId => Page, RefId => Ref, TaskId => Task,
+    ConversationId => Chat
 }
 
 /// What a change does.
@@ -337,6 +345,7 @@ pub fn field_label(field: &str) -> &str {
         "url" => "address",
         "due" => "due date",
         "fetchedAt" => "time of fetching",
+        "members" => "version of the persona",
         other => other,
     }
 }

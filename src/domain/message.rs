@@ -51,6 +51,8 @@ pub enum ConversationKind {
     Editor,
     /// One test input and the persona's answer to it.
     Test,
+    /// With a persona that speaks for itself: see [`super::chat`].
+    Chat,
 }
 
 impl ConversationKind {
@@ -60,6 +62,7 @@ impl ConversationKind {
             Self::Companion => "companion",
             Self::Editor => "editor",
             Self::Test => "test",
+            Self::Chat => "chat",
         }
     }
 
@@ -68,6 +71,7 @@ impl ConversationKind {
         match word {
             "test" => Self::Test,
             "companion" => Self::Companion,
+            "chat" => Self::Chat,
             _ => Self::Editor,
         }
     }

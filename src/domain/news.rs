@@ -21,6 +21,8 @@ pub enum Topic {
     Change,
     /// A run began or ended.
     Run,
+    /// What is said in a chat changed otherwise: a message was edited, labelled or pruned.
+    Chat,
 }
 
 /// One piece of news. Only what belongs to the topic is there: pages read it without knowing all.
@@ -47,7 +49,7 @@ pub struct News {
     /// The revision of the thing after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
-    /// The conversation in which a run goes on.
+    /// The conversation in which a run goes on, or the chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<ConversationId>,
     /// The run.
@@ -75,6 +77,11 @@ impl News {
             revision,
             ..Self::default()
         }
+    }
+
+    /// What is said in a chat changed.
+    pub fn of_chat(conversation: &ConversationId) -> Self {
+        Self { topic: Topic::Chat, conversation_id: Some(conversation.clone()), ..Self::default() }
     }
 
     /// A run began or ended.

@@ -24,11 +24,14 @@ pub enum SearchKind {
     Ref,
     /// A task.
     Task,
+    /// A chat.
+    Chat,
 }
 
 impl SearchKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task];
+    pub const ALL: [Self; 6] =
+        [Self::Persona, Self::TestInput, Self::Page, Self::Ref, Self::Task, Self::Chat];
 
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
@@ -38,6 +41,7 @@ impl SearchKind {
             Self::Page => "page",
             Self::Ref => "ref",
             Self::Task => "task",
+            Self::Chat => "chat",
         }
     }
 
@@ -55,6 +59,7 @@ impl From<SearchKind> for EntityKind {
             SearchKind::Page => Self::Page,
             SearchKind::Ref => Self::Ref,
             SearchKind::Task => Self::Task,
+            SearchKind::Chat => Self::Chat,
         }
     }
 }
@@ -67,6 +72,7 @@ impl From<EntityKind> for SearchKind {
             EntityKind::Page => Self::Page,
             EntityKind::Ref => Self::Ref,
             EntityKind::Task => Self::Task,
+            EntityKind::Chat => Self::Chat,
         }
     }
 }
@@ -89,7 +95,7 @@ pub struct Document {
     pub kind: SearchKind,
     /// Which one.
     pub id: String,
-    /// What it goes into the bin with: the persona of a test input.
+    /// What it goes into the bin with: the persona of a test input or a chat.
     pub parent: Option<String>,
     /// What of it is searched.
     pub texts: Texts,
@@ -114,7 +120,7 @@ pub struct Hit {
     pub kind: SearchKind,
     /// Which one.
     pub id: String,
-    /// The persona of a test input.
+    /// The persona of a test input or a chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
     /// What it is called.

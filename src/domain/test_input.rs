@@ -7,6 +7,7 @@ use super::{
     error::ApiError,
     field::TextField,
     id::{PersonaId, TestInputId},
+    message::Role,
     position::between,
     timestamp::Timestamp,
     version::{Edited, Revision},
@@ -17,6 +18,16 @@ pub const CONTENT: TextField =
     TextField { name: "content", label: "The test input", max_chars: 20_000 };
 /// The most test inputs a persona may have.
 pub const MAX_PER_PERSONA: i64 = 500;
+/// What a good answer does.
+pub const CHECK: TextField = TextField { name: "check", label: "The check", max_chars: 2000 };
+/// The most messages that stand before a test input.
+pub const MAX_HISTORY: usize = 20;
+/// The most characters of them.
+pub const MAX_HISTORY_CHARS: usize = 100_000;
+const HISTORY: TextField =
+    TextField { name: "history", label: "The history", max_chars: MAX_HISTORY_CHARS };
+/// How much of an answer a suggested check quotes.
+const QUOTED_CHARS: usize = 300;
 const POSITION: TextField = TextField { name: "position", label: "The position", max_chars: 500 };
 
 /// What a revision of a test input keeps.
@@ -28,6 +39,22 @@ pub struct TestInputFields {
     /// Where it stands: see [`super::position`].
     #[serde(default)]
     pub position: String,
+    /// What was said before, when it is a moment of a chat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Before>,
+    /// What a good answer does, for whoever judges it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub check: String,
+}
+
+/// Something that was said before a test input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Before {
+    /// Who said it.
+    pub role: Role,
+    /// The words.
+    pub content: String,
 }
 
 impl TestInputFields {
@@ -37,6 +64,18 @@ impl TestInputFields {
             return Err(ApiError::invalid(CONTENT.name, "The test input must not be empty."));
         }
         CONTENT.check(&self.content)?;
+        CHECK.check(&self.check)?;
+        let chars: usize = self.history.iter().map(|one| one.content.chars().count()).sum();
+        if self.history.len() > MAX_HISTORY || chars > MAX_HISTORY_CHARS {
+            let rule = format!(
+                "At most {MAX_HISTORY} messages with {MAX_HISTORY_CHARS} characters stand before a \
+                 test input."
+            );
+            return Err(ApiError::invalid("history", rule));
+        }
+        for one in &self.history {
+            HISTORY.check(&one.content)?;
+        }
         POSITION.check(&self.position)
     }
 }
@@ -66,6 +105,18 @@ pub type EditedTestInput = Edited<TestInputId, TestInputFields>;
 impl From<TestInput> for EditedTestInput {
     fn from(input: TestInput) -> Self {
         Self { id: input.id, revision: input.revision, fields: input.fields }
+    }
+}
+
+/// The check that an answer suggests: another one should do what this one does, by its first sentences.
+pub fn suggested_check(answer: &str) -> String {
+    let line = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = line.chars().take(QUOTED_CHARS).collect();
+    let end =
+        if cut.len() < line.len() { cut.rfind(['.', '!', '?']).map(|end| end + 1) } else { None };
+    match end.map_or(cut.as_str(), |end| &cut[..end]).trim() {
+        "" => String::new(),
+        quoted => format!("Stays in character, and means what this answer means: “{quoted}”"),
     }
 }
 
@@ -121,6 +172,14 @@ mod tests {
         assert!(matches!(moved(&rows, 1, Move::Down).as_slice(), [(1, to)] if to.as_str() > "3"));
         assert_eq!(moved(&rows, 0, Move::Up), []);
         assert_eq!(moved(&rows, 2, Move::Down), []);
+    }
+
+    #[test]
+    fn a_suggested_check_quotes_whole_sentences() {
+        let long = format!("A first one. {}", "word ".repeat(100));
+
+        assert!(suggested_check(&long).ends_with("means: “A first one.”"));
+        assert_eq!(suggested_check(" \n"), "");
     }
 
     #[test]

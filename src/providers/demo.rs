@@ -7,6 +7,7 @@
 mod agent;
 mod answer;
 mod arithmetic;
+mod background;
 mod character;
 mod clause;
 mod companion;
@@ -60,6 +61,10 @@ impl Demo {
         &self,
         ask: &Ask<'_>,
     ) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static + use<> {
+        // A script is about what people say, whatever else is asked in between.
+        if let Some(events) = background::answer(ask) {
+            return pace::stream(Pace::AtOnce.beats(events));
+        }
         let beats = self.script.as_ref().and_then(|script| {
             script.answer(self.played.fetch_add(1, Ordering::Relaxed), ask, self.pace)
         });

@@ -94,6 +94,9 @@ impl Link {
             EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
                 "select 1 from entry where space_id = $1 and entry_id = $2 for update"
             }
+            EntityKind::Chat => {
+                "select 1 from conversation where space_id = $1 and conversation_id = $2 for update"
+            }
         };
         let space = self.space.clone();
         if let Wire::Postgres(wire) = self.wire() {

@@ -6,7 +6,7 @@ use super::{Author, Link, StoreError, link::on};
 use crate::domain::{
     id::{ConversationId, PersonaId, TestInputId},
     list::{Page, cursor, parse_cursor},
-    persona::{NAME, Persona, PersonaFields, PersonaSummary, Tier, excerpt},
+    persona::{NAME, Persona, PersonaFields, PersonaSummary, RoleplayData, Tier, excerpt},
     timestamp::Timestamp,
     version::Revision,
 };
@@ -180,6 +180,25 @@ impl Link {
         Ok(self.persona_fields_at(id, revision).await?.into_fields())
     }
 
+    /// Keeps what a model made of a version for roleplay, unless there is something already. The one thing
+    /// that is added to a version after it was written.
+    pub async fn set_roleplay_data(
+        &mut self,
+        id: &PersonaId,
+        revision: Revision,
+        data: &RoleplayData,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "update persona_version set roleplay_data = $4, roleplay_made_at = $5
+            where space_id = $1 and persona_id = $2 and revision = $3 and roleplay_data is null";
+        let space = self.space.clone();
+        let made = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(revision)
+            .bind(serde_json::json!(data).to_string()).bind(at.0)
+            .execute(wire).await?.rows_affected());
+        Ok(made > 0)
+    }
+
     /// Makes a persona with its first version.
     pub async fn insert_persona(
         &mut self,
@@ -219,7 +238,32 @@ impl Link {
             return Ok(false);
         }
         self.insert_version(id, from + 1, fields, author).await?;
+        self.outdate_roleplay_data(id, from).await?;
         Ok(true)
+    }
+
+    /// What a model drew from the version before goes along while that version's texts are the same, and
+    /// is made anew otherwise. What a person wrote stays.
+    async fn outdate_roleplay_data(
+        &mut self,
+        id: &PersonaId,
+        from: Revision,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "update persona_version as n set
+                roleplay_made_at = case when n.system_prompt = o.system_prompt
+                    and n.name = o.name and n.appearance = o.appearance
+                    then o.roleplay_made_at end,
+                roleplay_data = case when n.system_prompt = o.system_prompt
+                    and n.name = o.name and n.appearance = o.appearance
+                    then n.roleplay_data end
+            from persona_version o
+            where n.space_id = $1 and n.persona_id = $2 and n.revision = $3 + 1
+                and o.space_id = $1 and o.persona_id = $2 and o.revision = $3
+                and o.roleplay_made_at is not null and n.roleplay_data = o.roleplay_data";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(from).execute(wire).await.map(drop)?);
+        Ok(())
     }
 
     async fn insert_version(

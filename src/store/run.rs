@@ -153,6 +153,36 @@ impl Link {
         row.ok_or(StoreError::NotFound("run"))?.try_into()
     }
 
+    /// Keeps what a run's model was told, as JSON.
+    pub async fn set_run_prompt(&mut self, id: &RunId, prompt: &str) -> Result<(), StoreError> {
+        const SQL: &str = "update run set prompt = $3 where space_id = $1 and run_id = $2";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(prompt).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// What a run's model was told, as JSON; `None` where that is not kept.
+    pub async fn run_prompt(&mut self, id: &RunId) -> Result<Option<String>, StoreError> {
+        const SQL: &str = "select prompt from run where space_id = $1 and run_id = $2";
+        let space = self.space.clone();
+        let prompt: Option<Option<String>> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        Ok(prompt.flatten())
+    }
+
+    /// The run that is going on and writes this message.
+    pub async fn run_writing(&mut self, reply: &MessageId) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and reply_id = $2
+                and status in ('queued', 'running')"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(reply.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
     /// The run that is going on in a conversation.
     pub async fn run_going_on(
         &mut self,

@@ -188,10 +188,10 @@ impl Link {
         const WORDS: &str = "delete from search_words where rowid in (
             select document_id from search_document
             where space_id = $1 and ((kind = $2 and entity_id = $3)
-                or ($2 = 'persona' and kind = 'test_input' and parent_id = $3)))";
+                or ($2 = 'persona' and kind in ('test_input', 'chat') and parent_id = $3)))";
         const SQL: &str = "delete from search_document
             where space_id = $1 and ((kind = $2 and entity_id = $3)
-                or ($2 = 'persona' and kind = 'test_input' and parent_id = $3))";
+                or ($2 = 'persona' and kind in ('test_input', 'chat') and parent_id = $3))";
         let space = self.space.clone();
         if let Wire::Sqlite(wire) = self.wire() {
             let words = sqlx::query(WORDS).bind(space.as_str()).bind(kind.word()).bind(id);
@@ -276,6 +276,10 @@ impl Store {
                 where t.deleted_at is null and p.deleted_at is null
                 union all
                 select space_id, kind, entry_id from entry where deleted_at is null
+                union all
+                select c.space_id, 'chat', c.conversation_id from conversation c
+                join persona p on p.space_id = c.space_id and p.persona_id = c.persona_id
+                where c.kind = 'chat' and c.deleted_at is null and p.deleted_at is null
             ) as thing
             where not exists (select 1 from search_document d where d.space_id = thing.space_id
                 and d.kind = thing.kind and d.entity_id = thing.id)

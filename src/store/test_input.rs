@@ -17,6 +17,8 @@ struct Row {
     revision: i64,
     content: String,
     position: String,
+    history: String,
+    check_text: String,
     created_at: i64,
     updated_at: i64,
     deleted_at: Option<i64>,
@@ -28,7 +30,12 @@ impl From<Row> for TestInput {
             id: TestInputId::new(row.test_input_id),
             persona_id: PersonaId::new(row.persona_id),
             revision: row.revision,
-            fields: TestInputFields { content: row.content, position: row.position },
+            fields: TestInputFields {
+                content: row.content,
+                position: row.position,
+                history: serde_json::from_str(&row.history).unwrap_or_default(),
+                check: row.check_text,
+            },
             created_at: Timestamp(row.created_at),
             updated_at: Timestamp(row.updated_at),
         }
@@ -39,6 +46,7 @@ impl Link {
     /// A persona's test inputs outside the bin, in order.
     pub async fn test_inputs(&mut self, persona: &PersonaId) -> Result<Vec<TestInput>, StoreError> {
         const SQL: &str = "select t.test_input_id, t.persona_id, t.revision, v.content, v.position,
+                v.history, v.check_text,
                 t.created_at, t.updated_at, t.deleted_at
             from test_input t join test_input_version v on v.space_id = t.space_id
                 and v.test_input_id = t.test_input_id and v.revision = t.revision
@@ -67,6 +75,7 @@ impl Link {
 
     async fn test_input_row(&mut self, id: &TestInputId) -> Result<Row, StoreError> {
         const SQL: &str = "select t.test_input_id, t.persona_id, t.revision, v.content, v.position,
+                v.history, v.check_text,
                 t.created_at, t.updated_at, coalesce(t.deleted_at, p.deleted_at) as deleted_at
             from test_input t join test_input_version v on v.space_id = t.space_id
                 and v.test_input_id = t.test_input_id and v.revision = t.revision
@@ -109,13 +118,14 @@ impl Link {
         id: &TestInputId,
         revision: Revision,
     ) -> Result<TestInputFields, StoreError> {
-        const SQL: &str = "select content, position from test_input_version
+        const SQL: &str = "select content, position, history, check_text from test_input_version
             where space_id = $1 and test_input_id = $2 and revision = $3";
         let space = self.space.clone();
-        let row: Option<(String, String)> = on!(self, wire => sqlx::query_as(SQL)
+        let row: Option<(String, String, String, String)> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(id.as_str()).bind(revision).fetch_optional(wire).await?);
-        let (content, position) = row.ok_or(StoreError::NotFound("version"))?;
-        Ok(TestInputFields { content, position })
+        let (content, position, history, check) = row.ok_or(StoreError::NotFound("version"))?;
+        let history = StoreError::read_json(&history)?;
+        Ok(TestInputFields { content, position, history, check })
     }
 
     /// How many test inputs a persona has outside the bin, and where the last one stands, in it or not:
@@ -185,16 +195,17 @@ impl Link {
     ) -> Result<(), StoreError> {
         const SQL: &str = "insert into test_input_version
             (space_id, test_input_id, revision, content, position, change_id, author_kind,
-                author_user_id, author_persona_id, reason, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+                author_user_id, author_persona_id, reason, created_at, history, check_text)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
         let space = self.space.clone();
+        let history = serde_json::json!(fields.history).to_string();
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(id.as_str()).bind(revision)
             .bind(&fields.content).bind(&fields.position)
             .bind(author.change.as_str()).bind(author.actor.kind().word())
             .bind(author.actor.user().map(|user| user.as_str()))
             .bind(author.actor.persona().map(|persona| persona.as_str()))
-            .bind(author.reason).bind(author.at.0)
+            .bind(author.reason).bind(author.at.0).bind(history).bind(&fields.check)
             .execute(wire).await.map(drop)?);
         Ok(())
     }

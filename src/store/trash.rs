@@ -26,12 +26,17 @@ const TEST_INPUT_MARK: &str = "update test_input set deleted_at = $3
     where space_id = $1 and test_input_id = $2 and (deleted_at is null) = ($4 = 1)";
 const ENTRY_MARK: &str = "update entry set deleted_at = $3
     where space_id = $1 and entry_id = $2 and (deleted_at is null) = ($4 = 1)";
+const CHAT_MARK: &str = "update conversation set deleted_at = $3
+    where space_id = $1 and conversation_id = $2 and kind = 'chat'
+        and (deleted_at is null) = ($4 = 1)";
 const PERSONA_PURGE: &str =
     "delete from persona where space_id = $1 and persona_id = $2 and deleted_at is not null";
 const TEST_INPUT_PURGE: &str =
     "delete from test_input where space_id = $1 and test_input_id = $2 and deleted_at is not null";
 const ENTRY_PURGE: &str =
     "delete from entry where space_id = $1 and entry_id = $2 and deleted_at is not null";
+const CHAT_PURGE: &str = "delete from conversation
+    where space_id = $1 and conversation_id = $2 and kind = 'chat' and deleted_at is not null";
 
 impl Link {
     /// What lies in the bin, the last deleted first. Test inputs of a persona in the bin go with it.
@@ -57,6 +62,14 @@ impl Link {
                 union all
                 select kind, entry_id, title, null, deleted_at from entry
                 where space_id = $1 and deleted_at is not null
+                union all
+                select 'chat', c.conversation_id, c.title, v.name, c.deleted_at
+                from conversation c
+                join chat_member m on m.space_id = c.space_id
+                    and m.conversation_id = c.conversation_id and m.position = 0
+                join persona_version v on v.space_id = m.space_id
+                    and v.persona_id = m.persona_id and v.revision = m.revision
+                where c.space_id = $1 and c.deleted_at is not null
             ) as binned
             where deleted_at < $2 or (deleted_at = $2 and id > $3)
             order by deleted_at desc, id limit $4";
@@ -89,6 +102,7 @@ impl Link {
             EntityKind::Persona => PERSONA_MARK,
             EntityKind::TestInput => TEST_INPUT_MARK,
             EntityKind::Page | EntityKind::Ref | EntityKind::Task => ENTRY_MARK,
+            EntityKind::Chat => CHAT_MARK,
         };
         let space = self.space.clone();
         let (stamp, wanted) = (at.map(|at| at.0), i64::from(at.is_some()));
@@ -102,6 +116,10 @@ impl Link {
     pub async fn purge(&mut self, entity: &Entity) -> Result<bool, StoreError> {
         const CHANGES: &str = "delete from pending_changes
             where space_id = $1 and entity_type = $2 and entity_id = $3";
+        const CHANGES_OF_CHATS: &str = "delete from pending_changes
+            where space_id = $1 and entity_type = 'chat' and entity_id in (
+                select conversation_id from conversation
+                where space_id = $1 and persona_id = $2 and kind = 'chat')";
         const CHANGES_OF_TEST_INPUTS: &str = "delete from pending_changes
             where space_id = $1 and entity_type = 'test_input' and entity_id in (
                 select test_input_id from test_input where space_id = $1 and persona_id = $2)";
@@ -111,10 +129,14 @@ impl Link {
                 on!(self, wire => sqlx::query(CHANGES_OF_TEST_INPUTS)
                     .bind(space.as_str()).bind(entity.id.as_str())
                     .execute(wire).await.map(drop)?);
+                on!(self, wire => sqlx::query(CHANGES_OF_CHATS)
+                    .bind(space.as_str()).bind(entity.id.as_str())
+                    .execute(wire).await.map(drop)?);
                 PERSONA_PURGE
             }
             EntityKind::TestInput => TEST_INPUT_PURGE,
             EntityKind::Page | EntityKind::Ref | EntityKind::Task => ENTRY_PURGE,
+            EntityKind::Chat => CHAT_PURGE,
         };
         let gone = on!(self, wire => sqlx::query(sql)
             .bind(space.as_str()).bind(entity.id.as_str()).execute(wire).await?.rows_affected());

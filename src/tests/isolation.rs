@@ -1,22 +1,27 @@
 //! Nothing of one Space can be read or written from another, through any route that takes an id.
 
 use axum::http::Method;
-use greenroom::domain::{
-    change::{Change, Entity, EntityKind, Op},
-    run::Run,
+use greenroom::{
+    agent::{ChatWords, NewChat},
+    domain::{
+        change::{Change, Entity, EntityKind, Op},
+        run::Run,
+    },
 };
 use serde_json::{Value, json};
 
-use crate::support::{House, on_both, request};
+use crate::support::{House, error, on_both, request};
 
 on_both!(no_route_reaches_into_another_space);
 
 /// A good value for every parameter that a path can have, pointing at the neighbour's things.
-fn filled(path: &str, label: &str, change: &str, run: &Run) -> String {
+fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run) -> String {
     let owner_of_id = match path {
         path if path.starts_with("/api/changes") => change,
         path if path.starts_with("/api/pending-changes") => change,
         path if path.starts_with("/api/conversations") => run.conversation_id.as_str(),
+        path if path.starts_with("/api/chats") => chat.conversation_id.as_str(),
+        path if path.starts_with("/api/messages") => chat.reply_id.as_str(),
         path if path.starts_with("/api/runs") => run.id.as_str(),
         path if path.starts_with("/api/storage/pages") => "secret-page",
         path if path.starts_with("/api/storage/refs") => "secret-ref",
@@ -31,12 +36,13 @@ fn filled(path: &str, label: &str, change: &str, run: &Run) -> String {
 }
 
 /// The same address for the neighbour's other things, where it can name them.
-fn filled_with_others(path: &str) -> Vec<String> {
+fn filled_with_others(path: &str, chat: &Run) -> Vec<String> {
     let others = [
         ("test_input", "secret-test"),
         ("page", "secret-page"),
         ("ref", "secret-ref"),
         ("task", "secret-task"),
+        ("chat", chat.conversation_id.as_str()),
     ];
     let named = |(kind, id): (&str, &str)| path.replace("{entityType}", kind).replace("{id}", id);
     if path.contains("{entityType}") { others.map(named).into() } else { Vec::new() }
@@ -46,7 +52,9 @@ fn filled_with_others(path: &str) -> Vec<String> {
 fn body(path: &str) -> Value {
     match path.rsplit('/').next() {
         Some("{label}") => json!({"revision": 1}),
-        Some("messages") => json!({"content": "Hi"}),
+        Some("leaf") => json!({"leaf": "x", "deviceId": "phone"}),
+        Some("{id}") if path.starts_with("/api/messages") => json!({"label": "taken over"}),
+        Some("messages" | "edit") => json!({"content": "Hi"}),
         Some("test-inputs" | "{testInputId}") => json!({"content": "taken over"}),
         Some("{id}") if path.starts_with("/api/storage/personas") => json!({"name": "taken over"}),
         Some("{id}") => json!({"title": "taken over"}),
@@ -67,6 +75,12 @@ async fn no_route_reaches_into_another_space(house: House) {
     let asked = asked.unwrap();
     let run = asked.id.clone();
     neighbour.state.agent.ended(&neighbour.state.scope, &run).await.unwrap();
+    let new = NewChat { persona: id.clone(), title: "a secret".into(), ..NewChat::default() };
+    let chat = agent.create_chat(scope, new).await.unwrap();
+    let words = ChatWords { content: "Tell me a secret".into(), ..ChatWords::default() };
+    let chatted = agent.say_in_chat(scope, &chat.id, words).await.unwrap();
+    neighbour.state.agent.ended(&neighbour.state.scope, &chatted.id).await.unwrap();
+    let tree = neighbour.get(&format!("/api/chats/{}/tree", chat.id)).await.good();
     for kind in [EntityKind::Page, EntityKind::Ref, EntityKind::Task] {
         let id = format!("secret-{}", kind.word());
         let mut create = Change::new(Entity::new(kind, &id), Op::Create).set("title", "a secret");
@@ -85,8 +99,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
-            let persona = filled(path, "production", change.as_str(), &asked);
-            for address in std::iter::once(persona).chain(filled_with_others(path)) {
+            let persona = filled(path, "production", change.as_str(), &asked, &chatted);
+            for address in std::iter::once(persona).chain(filled_with_others(path, &chatted)) {
                 let message = &asked.message_id;
                 let address = format!("{address}?from=1&to=1&messageId={message}");
                 let bytes = body(path).to_string().into_bytes();
@@ -200,6 +214,19 @@ async fn no_route_reaches_into_another_space(house: House) {
         let found = house.get(&format!("/api/storage/{list}")).await.good();
         assert_eq!(found["items"], json!([]), "{list}");
     }
+
+    assert_eq!(house.get("/api/chats").await.good()["items"], json!([]));
+    let known = neighbour.get(&format!("/api/chats/{}/tree", chat.id)).await.good();
+    assert_eq!(known, tree);
+    // A leaf or a parent of another Space is no message of one's own chat.
+    let new = NewChat { persona: "optimist".into(), ..NewChat::default() };
+    let own = house.state.agent.create_chat(&house.state.scope, new).await.unwrap();
+    let messages = format!("/api/chats/{}/messages", own.id);
+    let answer = house.get(&format!("{messages}?leaf={}", chatted.reply_id)).await;
+    assert_eq!(answer.error(), error(422, "invalid", "leaf"));
+    let said = json!({"content": "Hi", "parentId": chatted.reply_id});
+    let answer = house.call(Method::POST, &messages, said).await;
+    assert_eq!(answer.error(), error(422, "invalid", "parentId"));
 
     assert_eq!(neighbour.read().await.audit(None, 200).await.unwrap(), before);
     assert_eq!(neighbour.read().await.persona(&id).await.unwrap().fields.name, "secret");

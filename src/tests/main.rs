@@ -8,6 +8,7 @@
 
 mod api;
 mod architecture;
+mod chats;
 mod companion;
 mod fake_service;
 mod fetching;

@@ -36,7 +36,7 @@ fn shown(kept: KeptText) -> impl IntoView {
     let back = match kind {
         _ if kept.is_new => "Back to the list".to_owned(),
         EntityKind::Persona | EntityKind::TestInput => "Back to the persona".into(),
-        EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
+        EntityKind::Page | EntityKind::Ref | EntityKind::Task | EntityKind::Chat => {
             format!("Back to the {}", kind.noun())
         }
     };

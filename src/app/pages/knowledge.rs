@@ -73,7 +73,7 @@ fn shown(page: Page<EntrySummary<String>>, kind: EntityKind) -> AnyView {
                 "Nothing to do",
                 "A task says what is to be done, and by when. Add the first one above.",
             ),
-            EntityKind::Page | EntityKind::Persona | EntityKind::TestInput => (
+            EntityKind::Page | EntityKind::Persona | EntityKind::TestInput | EntityKind::Chat => (
                 "No pages yet",
                 "A page is a text of your own that links to others by [[Title]]. Name the first one above.",
             ),
@@ -182,7 +182,7 @@ fn Add(kind: EntityKind) -> impl IntoView {
             </label>
         }
         .into_any(),
-        EntityKind::Page | EntityKind::Persona | EntityKind::TestInput => view! {
+        EntityKind::Page | EntityKind::Persona | EntityKind::TestInput | EntityKind::Chat => view! {
             <label class="wide">
                 <span class="sr">"Title of the new page"</span>
                 <input name="fields[title]" required maxlength=TITLE.max_chars autocomplete="off" placeholder="Title of a new page"/>

@@ -137,7 +137,11 @@ fn propose(
 fn wished(kind: EntityKind) -> &'static str {
     match kind {
         EntityKind::TestInput => "testInput",
-        EntityKind::Persona | EntityKind::Page | EntityKind::Ref | EntityKind::Task => kind.word(),
+        EntityKind::Persona
+        | EntityKind::Page
+        | EntityKind::Ref
+        | EntityKind::Task
+        | EntityKind::Chat => kind.word(),
     }
 }
 
@@ -145,7 +149,7 @@ fn title_field(kind: EntityKind) -> Option<&'static str> {
     match kind {
         EntityKind::Persona => Some("name"),
         EntityKind::Page | EntityKind::Ref | EntityKind::Task => Some("title"),
-        EntityKind::TestInput => None,
+        EntityKind::TestInput | EntityKind::Chat => None,
     }
 }
 
@@ -155,7 +159,7 @@ fn text_field(kind: EntityKind) -> &'static str {
         EntityKind::Persona => "systemPrompt",
         EntityKind::TestInput => "content",
         EntityKind::Page => "body",
-        EntityKind::Ref | EntityKind::Task => "note",
+        EntityKind::Ref | EntityKind::Task | EntityKind::Chat => "note",
     }
 }
 

@@ -18,6 +18,7 @@ const NO_DAY: &str = "I am scripted and know only days like 2026-12-31. Say for 
 const NO_ADDRESS: &str = "Which address? Say for example: add a ref https://example.org.";
 const NO_INPUTS: &str = "Test inputs are made on their persona's page: its own agent listens there, and takes: add a test \
      input: 'What is 2+2?'";
+const NO_CHATS: &str = "Chats are begun on their persona's page.";
 /// What ends a name that has no quotation marks.
 const ENDS: &[&str] = &["with", "due", "by", "saying", "that", "who", "which"];
 
@@ -46,6 +47,7 @@ pub fn read(clause: &Clause<'_>, noun: usize) -> Wish {
             }
         },
         EntityKind::TestInput => return Wish::Say(NO_INPUTS.into()),
+        EntityKind::Chat => return Wish::Say(NO_CHATS.into()),
     };
     if fields[0].1.is_none() {
         return Wish::Say(NO_TITLE.into());

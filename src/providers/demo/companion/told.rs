@@ -87,6 +87,7 @@ pub fn beginning(thing: &Thing, read: &str) -> String {
         EntityKind::Ref if field("text").is_empty() => field("note"),
         EntityKind::Ref => field("text"),
         EntityKind::Task => field("note"),
+        EntityKind::Chat => field("title"),
     };
     let due = match field("due") {
         "" => String::new(),

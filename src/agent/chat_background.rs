@@ -1,0 +1,233 @@
+//! What is made for chats while nobody waits: titles, and what roleplay needs to know of a persona.
+//!
+//! None of it is needed to go on, so that failing is only logged; it is made when it is next missed.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+
+use super::{Agent, prompt, runs::said};
+use crate::{
+    changes::{Gate, Scope},
+    domain::{
+        actor::Actor,
+        change::{Change, Op},
+        chat::{TITLE, TitledBy},
+        error::ApiError,
+        id::ConversationId,
+        message::Role,
+        persona::{PersonaFields, RoleplayData},
+        run::Run,
+    },
+    providers::{Ask, ModelEvent, Route, Thoughts},
+    store::now,
+};
+
+/// How long a model may take.
+const TIME: Duration = Duration::from_secs(60);
+/// The longest answer, in tokens: some models think before they write.
+const ANSWER_TOKENS: u64 = 2000;
+/// How much of each message a title is made from.
+const QUOTED_CHARS: usize = 2000;
+/// How much of a prompt roleplay data is drawn from.
+const DRAWN_CHARS: usize = 24_000;
+/// The longest title that is taken from a model.
+const TITLE_CHARS: usize = 80;
+
+impl Agent {
+    /// Gives a chat a title after its first answer, unless it has one.
+    pub(super) async fn name_chat(&self, scope: &Scope, run: &Run) {
+        if let Err(error) = self.try_name_chat(scope, run).await {
+            tracing::info!(%error, chat = %run.conversation_id, "a chat was not given a title");
+        }
+    }
+
+    async fn try_name_chat(&self, scope: &Scope, run: &Run) -> Result<(), ApiError> {
+        let id = &run.conversation_id;
+        let mut link = self.read(scope).await?;
+        let chat = link.chat(id).await?;
+        if chat.titled_by != TitledBy::New {
+            return Ok(());
+        }
+        let beginning = link.branch_end(&run.reply_id, 6).await?;
+        drop(link);
+        let told = beginning.iter().map(|message| {
+            let who = match message.role {
+                Role::User => "Person",
+                Role::Assistant => "Persona",
+            };
+            let words: String = message.text().chars().take(QUOTED_CHARS).collect();
+            format!("{who}: {words}")
+        });
+        let told = told.collect::<Vec<_>>().join("\n\n");
+        let route = self.quick_route(scope, &run.model).await?;
+        let Some(title) = clean_title(&self.ask_once(&route, prompt::CHAT_TITLE, &told).await?)
+        else {
+            return Ok(());
+        };
+        let change = Change::new(id, Op::Update)
+            .set("title", title)
+            .set("titledBy", TitledBy::Model.word())
+            .based_on(chat.revision)
+            .because("Named after what was said.");
+        let gate = Gate::new(self.store().clone(), scope.space.clone(), Actor::System);
+        match gate.submit(change).await {
+            // A person was faster, and keeps their title.
+            Ok(_) | Err(ApiError::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes what roleplay needs to know of the personas of a chat, once for each version.
+    pub(super) fn make_roleplay_data(&self, scope: &Scope, chat: &ConversationId) {
+        let (agent, scope, chat) = (self.clone(), scope.clone(), chat.clone());
+        tokio::spawn(async move {
+            if let Err(error) = agent.try_make_roleplay_data(&scope, &chat).await {
+                tracing::info!(%error, %chat, "no roleplay data was made");
+            }
+        });
+    }
+
+    async fn try_make_roleplay_data(
+        &self,
+        scope: &Scope,
+        id: &ConversationId,
+    ) -> Result<(), ApiError> {
+        let chat = self.read(scope).await?.chat(id).await?;
+        for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
+            let mut link = self.read(scope).await?;
+            let fields = link.persona_at(&member.persona_id, member.revision).await?;
+            drop(link);
+            let model = match chat.settings.model.as_str() {
+                "" => fields.model.as_str(),
+                model => model,
+            };
+            let model = self.route(scope, model).await?.model.id;
+            let route = self.quick_route(scope, &model).await?;
+            let answer = self.ask_once(&route, prompt::ROLEPLAY_DATA, &known_of(&fields)).await?;
+            let Some(data) = read_roleplay_data(&answer) else { continue };
+            let with = PersonaFields { roleplay_data: Some(data.clone()), ..fields };
+            with.check()?;
+            let mut link = self.write(scope).await?;
+            link.set_roleplay_data(&member.persona_id, member.revision, &data, now()).await?;
+            link.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// The way to the cheapest model of the service that runs this one.
+    async fn quick_route(&self, scope: &Scope, model: &str) -> Result<Route, ApiError> {
+        let catalog = self.catalog(scope).await?;
+        let own = catalog.find(model)?;
+        let price = |model: &crate::domain::model::Model| {
+            model.price.map(|price| price.input + price.output)
+        };
+        let others = catalog.models().iter().filter(|other| other.service == own.model.service);
+        let cheapest = others
+            .filter(|other| price(other).is_some() && price(&own.model).is_some())
+            .min_by(|one, other| {
+                price(one).partial_cmp(&price(other)).unwrap_or(std::cmp::Ordering::Equal)
+            });
+        match cheapest {
+            Some(cheapest) => catalog.find(&cheapest.id),
+            None => Ok(own),
+        }
+    }
+
+    /// Asks a model one thing and gives its words.
+    async fn ask_once(&self, route: &Route, system: &str, words: &str) -> Result<String, ApiError> {
+        let turns: Vec<_> = said(None, words, now()).turns().collect();
+        let ask = Ask {
+            service: &route.service.service,
+            model: &route.model.name,
+            system,
+            turns: &turns,
+            tools: &[],
+            max_tokens: ANSWER_TOKENS.min(route.model.max_output),
+            thoughts: Thoughts::AsIs,
+            quirks: route.quirks,
+        };
+        let mut events = self.shared.providers.ask(route, &ask);
+        let heard = async {
+            let mut text = String::new();
+            while let Some(event) = events.next().await {
+                match event.map_err(|error| error.tell(&route.service.label))? {
+                    ModelEvent::Text(words) => text.push_str(&words),
+                    ModelEvent::Stop(_) => break,
+                    ModelEvent::Reasoning(_)
+                    | ModelEvent::PartEnd(_)
+                    | ModelEvent::ToolCall { .. }
+                    | ModelEvent::Usage(_)
+                    | ModelEvent::Retrying { .. } => {}
+                }
+            }
+            Ok(text)
+        };
+        tokio::time::timeout(TIME, heard).await.unwrap_or_else(|_| {
+            let reason = "The model took too long.".into();
+            Err(ApiError::NotNow { reason })
+        })
+    }
+}
+
+/// What a model is told of a persona.
+fn known_of(persona: &PersonaFields) -> String {
+    let mut known = format!("Name: {}\n", persona.name);
+    if !persona.appearance.trim().is_empty() {
+        known.push_str(&format!("Appearance: {}\n", persona.appearance.trim()));
+    }
+    known.push_str("\n---\n\n");
+    known.extend(persona.system_prompt.chars().take(DRAWN_CHARS));
+    known
+}
+
+/// A title as a model gave it, as a line; `None` when nothing is left.
+fn clean_title(answer: &str) -> Option<String> {
+    let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line = line.trim_start_matches("Title:").trim();
+    let bare = line.trim_matches(|letter: char| "\"'“”‘’«»*#` ".contains(letter));
+    let bare = bare.trim_end_matches('.').trim();
+    let plain = bare.chars().filter(|letter| !letter.is_control());
+    let title: String = plain.take(TITLE_CHARS).collect();
+    let title = title.trim().to_owned();
+    TITLE.check_line(&title).is_ok().then_some(title)
+}
+
+/// Roleplay data as a model wrote it, in whatever it put around it.
+fn read_roleplay_data(answer: &str) -> Option<RoleplayData> {
+    let (start, end) = (answer.find('{')?, answer.rfind('}')?);
+    let data: RoleplayData = serde_json::from_str(answer.get(start..=end)?).ok()?;
+    let said = !data.appearance.trim().is_empty() || !data.summary.trim().is_empty();
+    said.then(|| RoleplayData {
+        appearance: data.appearance.trim().to_owned(),
+        summary: data.summary.trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_without_marks() {
+        let clean = |answer: &str| clean_title(answer).unwrap_or_default();
+
+        assert_eq!(clean("\n“The inn at dusk.”\nIt fits."), "The inn at dusk");
+        assert_eq!(clean("# Title: **Rain**"), "Title: **Rain");
+        assert_eq!(clean("Title: Rain"), "Rain");
+        assert_eq!(clean(&"long ".repeat(50)).chars().count(), 79);
+        assert_eq!(clean_title(" \n \"\" "), None);
+    }
+
+    #[test]
+    fn roleplay_data_is_found_in_what_stands_around_it() {
+        let data =
+            RoleplayData { appearance: "tall, grey".into(), summary: "An innkeeper.".into() };
+
+        let fenced = "Here:\n```json\n{\"appearance\": \"tall, grey\", \"summary\": \" An innkeeper.\"}\n```";
+        assert_eq!(read_roleplay_data(fenced), Some(data));
+        for odd in ["", "no JSON", "{}", "}{", r#"{"appearance": "", "summary": ""}"#] {
+            assert_eq!(read_roleplay_data(odd), None, "{odd}");
+        }
+    }
+}

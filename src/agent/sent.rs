@@ -1,0 +1,122 @@
+//! What a model was sent for an answer, and what the next message would take.
+
+use super::{Agent, chat_tree::PathAsk, chats::Speaker, runs::said, window};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError,
+        id::{ConversationId, MessageId},
+        message::{Message, Role},
+        run::Usage,
+        sent::{Estimate, Recorded, Sent, SentMessage, SentSection, cached_share, joined},
+        tokens::estimate,
+        tree::MAX_COUNTED,
+    },
+    store::{Link, now},
+};
+
+/// How long an answer is thought to be before there was one, in tokens.
+const USUAL_ANSWER: u64 = 300;
+
+impl Agent {
+    /// What the model was sent for an answer, or for the answer to a person's message.
+    pub async fn sent(&self, scope: &Scope, message: &MessageId) -> Result<Sent, ApiError> {
+        let known = self.said_in_chat(scope, message).await;
+        let mut link = self.read(scope).await?;
+        let run = match known {
+            Ok((_, known)) => match (&known.message.run_id, known.message.role) {
+                (Some(run), Role::Assistant) => link.run(run).await?,
+                _ => link.run_of(message).await?.ok_or_else(nothing_sent)?,
+            },
+            // What is being written is no message yet, but what was sent for it is known.
+            Err(ApiError::Busy { run_id }) => link.run(&run_id).await?,
+            Err(error) => return Err(error),
+        };
+        let recorded = link.run_prompt(&run.id).await?.ok_or_else(nothing_sent)?;
+        let recorded: Recorded = serde_json::from_str(&recorded).map_err(|_| nothing_sent())?;
+        let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
+        let (window, room) = (recorded.window, recorded.room);
+        let branch = link.branch_end(&run.message_id, i64::from(window)).await?;
+        let sent = &branch[window::cut(&branch, room)..];
+        let first_sent = sent.first().map(|message| message.id.clone());
+        let left_out = left_out(&mut link, sent).await?;
+        let messages: Vec<SentMessage> = sent
+            .iter()
+            .map(|message| SentMessage {
+                id: message.id.clone(),
+                role: message.role,
+                text: message.text(),
+                tokens: window::tokens(message),
+            })
+            .collect();
+        let sections = recorded.sections(&persona.system_prompt).into_iter();
+        let sections: Vec<SentSection> = sections
+            .map(|section| SentSection {
+                tokens: estimate(&section.text) as u64,
+                title: section.title,
+                text: section.text,
+            })
+            .collect();
+        let tokens = sections.iter().map(|section| section.tokens).sum::<u64>()
+            + messages.iter().map(|message| message.tokens).sum::<u64>();
+        Ok(Sent {
+            run_id: run.id,
+            model: run.model,
+            sections,
+            tools: Vec::new(),
+            messages,
+            first_sent,
+            left_out,
+            window,
+            tokens,
+            cached_share: cached_share(run.spent.usage),
+            spent: run.spent,
+        })
+    }
+
+    /// What it would take to say this next in a chat.
+    pub async fn estimate(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        content: &str,
+        leaf: Option<MessageId>,
+        device: Option<String>,
+    ) -> Result<Estimate, ApiError> {
+        let Speaker { route, sections, window, .. } = self.speaker(scope, chat).await?;
+        let ask = PathAsk { leaf, device, limit: Some(window), before: None };
+        let page = self.path(scope, chat, ask).await?;
+        let mut branch: Vec<Message> = page.items.into_iter().map(|item| item.message).collect();
+        let answers = branch.iter().filter_map(|message| message.spent.usage.output);
+        let (sum, count) = answers.fold((0, 0), |(sum, count), tokens| (sum + tokens, count + 1));
+        let output_tokens = sum.checked_div(count).unwrap_or(USUAL_ANSWER);
+        branch.push(said(None, content, now()));
+        let over = branch.len().saturating_sub(window as usize);
+        let branch = &branch[over..];
+        let system = estimate(&joined(&sections)) as u64;
+        let room = window::room(route.model.context, system + self.answer_tokens(&route));
+        let sent = &branch[window::cut(branch, room)..];
+        let input_tokens = system + sent.iter().map(window::tokens).sum::<u64>();
+        let usage =
+            Usage { input: Some(input_tokens), output: Some(output_tokens), ..Usage::default() };
+        Ok(Estimate {
+            cost_micros: route.model.price.map(|price| price.micros(usage)),
+            model: route.model.id,
+            input_tokens,
+            output_tokens,
+            messages: sent.len() as u64,
+        })
+    }
+}
+
+/// How many messages stand before those that were sent.
+async fn left_out(link: &mut Link, sent: &[Message]) -> Result<i64, ApiError> {
+    match sent.first().and_then(|first| first.parent_id.as_ref()) {
+        Some(parent) => Ok(link.depth(parent, MAX_COUNTED).await?),
+        None => Ok(0),
+    }
+}
+
+fn nothing_sent() -> ApiError {
+    ApiError::not_found("prompt")
+}

@@ -1,0 +1,172 @@
+//! What a model was sent: the exact prompt in sections, the window of messages, and what it took.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    id::{MessageId, RunId},
+    message::Role,
+    run::{Spent, Usage},
+};
+
+/// A section of what a model is told before the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Section {
+    /// What a person calls it.
+    pub title: String,
+    /// What the model is told.
+    pub text: String,
+}
+
+/// The sections as the model reads them.
+pub fn joined(sections: &[Section]) -> String {
+    sections.iter().map(|section| section.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What is kept of what a run's model was told. The rest is in the messages and in the version of the
+/// persona, which never change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recorded {
+    /// The sections; `None` for a text is the persona's own prompt.
+    pub sections: Vec<(String, Option<String>)>,
+    /// How many of the last messages went along.
+    pub window: u32,
+    /// How many tokens there were for them.
+    pub room: u64,
+}
+
+impl Recorded {
+    /// What is kept of these sections, beside a persona with this prompt.
+    pub fn of(sections: &[Section], prompt: &str, window: u32, room: u64) -> Self {
+        let kept = |section: &Section| {
+            let text = Some(section.text.clone()).filter(|text| text != prompt);
+            (section.title.clone(), text)
+        };
+        Self { sections: sections.iter().map(kept).collect(), window, room }
+    }
+
+    /// The sections again.
+    pub fn sections(self, prompt: &str) -> Vec<Section> {
+        let whole = |(title, text): (String, Option<String>)| Section {
+            title,
+            text: text.unwrap_or_else(|| prompt.to_owned()),
+        };
+        self.sections.into_iter().map(whole).collect()
+    }
+}
+
+/// A section with its size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SentSection {
+    /// What a person calls it.
+    pub title: String,
+    /// What the model was told.
+    pub text: String,
+    /// About how many tokens that is.
+    pub tokens: u64,
+}
+
+/// A message in the window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SentMessage {
+    /// The message.
+    pub id: MessageId,
+    /// Who said it.
+    pub role: Role,
+    /// Its words.
+    pub text: String,
+    /// About how many tokens it is.
+    pub tokens: u64,
+}
+
+/// A tool that the model was told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SentTool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// About how many tokens that is.
+    pub tokens: u64,
+}
+
+/// All that a model was sent for one answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    /// The run.
+    pub run_id: RunId,
+    /// The model.
+    pub model: String,
+    /// What it was told before the conversation.
+    pub sections: Vec<SentSection>,
+    /// The tools it was told of.
+    pub tools: Vec<SentTool>,
+    /// The messages it was sent, the oldest first.
+    pub messages: Vec<SentMessage>,
+    /// The cut line: the first message that was sent.
+    pub first_sent: Option<MessageId>,
+    /// How many messages stand before the cut line; 1000 means that or more.
+    pub left_out: i64,
+    /// How many messages the window may have.
+    pub window: u32,
+    /// About how many tokens all of it is.
+    pub tokens: u64,
+    /// What part of what was read came from the service's cache, from 0 to 1; `null` when that is not
+    /// known.
+    pub cached_share: Option<f64>,
+    /// What the run took.
+    pub spent: Spent,
+}
+
+/// What part of what was read came from the service's cache.
+pub fn cached_share(usage: Usage) -> Option<f64> {
+    let (read, cached) = (usage.input?, usage.cache_read?);
+    (read > 0).then(|| cached as f64 / read as f64)
+}
+
+/// What the next message would take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Estimate {
+    /// The model that would answer.
+    pub model: String,
+    /// About how many tokens it would read.
+    pub input_tokens: u64,
+    /// About how many it would write: as in the last answers.
+    pub output_tokens: u64,
+    /// The price in millionths of a dollar; `null` when the model's price is not known.
+    pub cost_micros: Option<u64>,
+    /// How many messages would go along, this one included.
+    pub messages: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_personas_own_prompt_is_kept_once_and_told_whole() {
+        let section = |title: &str, text: &str| Section { title: title.into(), text: text.into() };
+        let sections = vec![section("Persona", "Be brief."), section("Mode", "Play.")];
+
+        let kept = Recorded::of(&sections, "Be brief.", 20, 100);
+
+        assert_eq!(kept.sections[0].1, None);
+        assert_eq!(kept.sections("Be brief."), sections);
+    }
+
+    #[test]
+    fn a_share_that_nobody_told_is_not_known() {
+        let usage = |input, cache_read| Usage { input, cache_read, ..Usage::default() };
+
+        assert_eq!(cached_share(usage(Some(200), Some(50))), Some(0.25));
+        assert_eq!(cached_share(usage(Some(200), None)), None);
+        assert_eq!(cached_share(usage(Some(0), Some(0))), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! The messages of a chat as a tree: what one page of a path shows, and the map of all of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    field::TextField,
+    id::{MessageId, PersonaId},
+    message::{Message, Role},
+    run::Run,
+    timestamp::Timestamp,
+    version::Revision,
+};
+
+/// How many messages of a path come at once when nobody says otherwise.
+pub const PATH_SIZE: u32 = 50;
+/// The most that come at once.
+pub const MAX_PATH_SIZE: u32 = 100;
+/// As far as siblings, and messages on another branch, are counted.
+pub const MAX_COUNTED: i64 = 1000;
+/// As far as what follows siblings is counted: a page of a path asks for it at every fork.
+pub const MAX_HIDDEN: i64 = 200;
+/// What a person calls a moment.
+pub const MOMENT: TextField = TextField { name: "label", label: "The label", max_chars: 80 };
+/// How many letters of a message the map shows.
+pub const EXCERPT_CHARS: usize = 80;
+
+/// A message on a path, and what stands beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PathMessage {
+    /// The message.
+    #[serde(flatten)]
+    pub message: Message,
+    /// All its words.
+    pub content: String,
+    /// The persona that said it; `null` for a person's words.
+    pub persona_id: Option<PersonaId>,
+    /// The version of that persona.
+    pub persona_revision: Option<Revision>,
+    /// Its place among the messages with the same parent, from 1.
+    pub position: i64,
+    /// How many there are; 1000 means that or more.
+    pub siblings: i64,
+    /// The one before it.
+    pub previous: Option<MessageId>,
+    /// The one after it.
+    pub following: Option<MessageId>,
+    /// How many messages follow the others; 200 means that or more.
+    pub hidden: i64,
+    /// What a person calls this moment.
+    pub label: String,
+    /// Whether a person wants to find it again.
+    pub bookmarked: bool,
+    /// Whether it is still being written.
+    pub generating: bool,
+}
+
+/// Newer messages than those that are shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Newer {
+    /// The newest message.
+    pub leaf: MessageId,
+    /// How many messages lie on its path and not on the one that is shown; 1000 means that or more.
+    pub count: i64,
+}
+
+/// A stretch of one path through a chat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PathPage {
+    /// The messages, the oldest first, the one that is being written included.
+    pub items: Vec<PathMessage>,
+    /// Send it as `before` to get what was said before them; `null` at the beginning.
+    pub next: Option<MessageId>,
+    /// Where the path ends; `null` in a chat without messages.
+    pub leaf: Option<MessageId>,
+    /// Messages on another branch that are newer than these.
+    pub newer_elsewhere: Option<Newer>,
+    /// Whether the path that was asked for is pruned, so that another is shown.
+    pub moved: bool,
+    /// The run that was last begun in the chat, on whichever branch.
+    pub run: Option<Run>,
+}
+
+/// A message as the map of a chat shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeNode {
+    /// The message.
+    pub id: MessageId,
+    /// What it follows; `null` at the beginning.
+    pub parent_id: Option<MessageId>,
+    /// Who says it.
+    pub role: Role,
+    /// Its first words.
+    pub excerpt: String,
+    /// What a person calls this moment.
+    pub label: String,
+    /// Whether a person wants to find it again.
+    pub bookmarked: bool,
+    /// Whether it is hidden with all that follows it.
+    pub pruned: bool,
+    /// When it was said.
+    pub created_at: Timestamp,
+}
+
+/// The first words of a message, on one line.
+pub fn excerpt(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT_CHARS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_words_are_one_line_and_are_cut_between_letters() {
+        assert_eq!(excerpt(" One\n\ntwo "), "One two");
+        assert_eq!(excerpt(&"é".repeat(81)), format!("{}…", "é".repeat(80)));
+    }
+}

@@ -1,0 +1,65 @@
+//! Titles and roleplay data, made while nobody waits.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{begin, post, say};
+use crate::support::{House, on_both};
+
+on_both!(
+    a_chat_is_named_after_its_first_answer_and_never_over_a_persons_title,
+    roleplay_data_is_made_once_for_a_version_and_can_be_edited,
+);
+
+/// Waits until what is made in the background is there.
+async fn until(house: &House, path: &str, there: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let known = house.get(path).await.good();
+        if there(&known) {
+            return known;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn a_chat_is_named_after_its_first_answer_and_never_over_a_persons_title(house: House) {
+    let chat = begin(&house, "optimist").await;
+    say(&house, &chat, json!({"content": "Is there hope for my garden?"})).await;
+    let named = until(&house, &chat, |chat| chat["titledBy"] == "model").await;
+    assert_eq!(named["title"], "Is there hope for my garden");
+
+    // The next answers leave it, and so does a title of a person's.
+    say(&house, &chat, json!({"content": "And for the roses?"})).await;
+    house.call(Method::PATCH, &chat, json!({"title": "Roses"})).await.good();
+    say(&house, &chat, json!({"content": "Thank you"})).await;
+    let known = house.get(&chat).await.good();
+    assert_eq!((&known["title"], &known["titledBy"]), (&json!("Roses"), &json!("person")));
+}
+
+async fn roleplay_data_is_made_once_for_a_version_and_can_be_edited(house: House) {
+    let persona = "/api/storage/personas/innkeeper";
+    let chat = begin(&house, "innkeeper").await;
+    let made = until(&house, &chat, |chat| !chat["members"][0]["roleplayData"].is_null()).await;
+    let data = made["members"][0]["roleplayData"].clone();
+    assert!(!data["summary"].as_str().unwrap().is_empty(), "{data}");
+    let known = house.get(persona).await.good();
+    assert_eq!((&known["roleplayData"], &known["revision"]), (&data, &json!(1)));
+
+    // It goes along with a version that says the same, and not with one that says something else.
+    let noted = house.call(Method::PUT, persona, json!({"notes": "Mine."})).await.good();
+    assert_eq!(noted["roleplayData"], data);
+    let other = json!({"systemPrompt": "You keep a lighthouse now."});
+    let moved = house.call(Method::PUT, persona, other).await.good();
+    assert_eq!((&moved["revision"], moved.get("roleplayData")), (&json!(3), None));
+    post(&house, &format!("{chat}/update-persona"), json!({})).await.good();
+    let made = until(&house, &chat, |chat| !chat["members"][0]["roleplayData"].is_null()).await;
+    assert_eq!(made["members"][0]["roleplayData"]["summary"], "You keep a lighthouse now.");
+
+    // What a person writes is a version of its own, and stays.
+    let own = json!({"roleplayData": {"appearance": "tall", "summary": "A keeper."}});
+    let edited = house.call(Method::PUT, persona, own).await.good();
+    assert_eq!(edited["revision"], 4);
+    let other = json!({"systemPrompt": "You keep a station now."});
+    let moved = house.call(Method::PUT, persona, other).await.good();
+    assert_eq!(moved["roleplayData"]["summary"], "A keeper.");
+}

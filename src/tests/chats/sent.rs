@@ -1,0 +1,110 @@
+//! What a model was sent, what the next message takes, and moments that become test inputs.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{answers, begin, path, post, say, settle, text};
+use crate::support::{House, error, on_both};
+
+on_both!(
+    what_was_sent_is_told_in_sections_as_it_was_then,
+    only_the_last_messages_are_sent,
+    a_moment_becomes_a_test_input_with_what_was_said_before,
+);
+
+async fn what_was_sent_is_told_in_sections_as_it_was_then(house: House) {
+    let house = house.playing(&answers(9));
+    let ann = json!({"userPersona": {"name": "Ann", "overview": "A gardener."}});
+    let new = json!({"personaId": "optimist", "settings": ann, "title": "Roses"});
+    let chat = post(&house, super::CHATS, new).await.good();
+    let chat = format!("{}/{}", super::CHATS, text(&chat["id"]));
+    let (message, reply) = say(&house, &chat, json!({"content": "Hello"})).await;
+    house
+        .call(Method::PATCH, &chat, json!({"mode": "story", "settings": {"userPersona": {}}}))
+        .await
+        .good();
+
+    let sent = house.get(&format!("/api/messages/{reply}/prompt")).await.good();
+    let titles: Vec<&Value> =
+        sent["sections"].as_array().unwrap().iter().map(|section| &section["title"]).collect();
+    assert_eq!((titles[0], titles.last().unwrap()), (&json!("Persona"), &&json!("Roleplay mode")));
+    let persona = house.get("/api/storage/personas/optimist").await.good();
+    assert_eq!(sent["sections"][0]["text"], persona["systemPrompt"]);
+    let all: String =
+        sent["sections"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
+    assert!(all.contains("A gardener.") && all.contains("between Optimist and Ann"), "{all}");
+    assert_eq!(
+        (&sent["messages"][0]["text"], &sent["firstSent"]),
+        (&json!("Hello"), &json!(message))
+    );
+    assert_eq!((&sent["leftOut"], &sent["model"]), (&json!(0), &json!("demo")));
+    assert!(sent["tokens"].as_u64() > Some(100), "{sent}");
+    assert_eq!(sent["spent"]["costMicros"], 0);
+    assert_eq!(house.get(&format!("/api/messages/{message}/prompt")).await.good(), sent);
+
+    let estimate = house.get(&format!("{chat}/estimate?content=How%20are%20you")).await.good();
+    assert_eq!((&estimate["messages"], &estimate["costMicros"]), (&json!(3), &json!(0)));
+    assert!(estimate["inputTokens"].as_u64() > Some(100), "{estimate}");
+    house
+        .call(Method::PATCH, &chat, json!({"settings": {"model": "claude-haiku-5-5"}}))
+        .await
+        .good();
+    let dearer = house.get(&format!("{chat}/estimate?content=Hi")).await.good();
+    assert!(dearer["costMicros"].as_u64() > Some(0), "{dearer}");
+}
+
+async fn only_the_last_messages_are_sent(house: House) {
+    let house = house.playing(&answers(20));
+    let chat = begin(&house, "optimist").await;
+    house.call(Method::PATCH, &chat, json!({"settings": {"window": 10}})).await.good();
+    let mut last = String::new();
+    for at in 1..=8 {
+        last = say(&house, &chat, json!({"content": format!("Words {at}")})).await.1;
+    }
+
+    let sent = house.get(&format!("/api/messages/{last}/prompt")).await.good();
+
+    // Ten messages would begin with an answer, and a window begins with a person.
+    let messages = sent["messages"].as_array().unwrap();
+    assert_eq!((messages.len(), &messages[0]["text"]), (9, &json!("Words 4")));
+    assert_eq!((&sent["leftOut"], &sent["window"]), (&json!(6), &json!(10)));
+}
+
+async fn a_moment_becomes_a_test_input_with_what_was_said_before(house: House) {
+    let house = house.playing(&answers(20));
+    let chat = begin(&house, "optimist").await;
+    say(&house, &chat, json!({"content": "One"})).await;
+    let (_, reply) = say(&house, &chat, json!({"content": "Two"})).await;
+
+    let made = post(&house, &format!("/api/messages/{reply}/test-input"), json!({})).await;
+    assert_eq!(made.status, 201);
+    let made = made.json();
+    assert_eq!((&made["content"], &made["personaId"]), (&json!("Two"), &json!("optimist")));
+    let before =
+        json!([{"role": "user", "content": "One"}, {"role": "assistant", "content": "Answer 1."}]);
+    assert_eq!(made["history"], before);
+    assert!(text(&made["check"]).contains("Answer 2."), "{made}");
+
+    // It is run with what was said before.
+    let input = format!("/api/storage/personas/optimist/test-inputs/{}", text(&made["id"]));
+    let run = post(&house, &format!("{input}/answers"), json!({})).await.good();
+    settle(&house, &json!({"runId": run["id"]})).await;
+    let run = house.get(&format!("/api/runs/{}", text(&run["id"]))).await.good();
+    let asked = run["messageId"].as_str().unwrap().into();
+    let branch = house.read().await.branch(&asked).await.unwrap();
+    let said: Vec<String> = branch.iter().map(|message| message.text()).collect();
+    assert_eq!(said, ["One", "Answer 1.", "Two"]);
+
+    // An edit of its words leaves the rest.
+    let edited = house.call(Method::PUT, &input, json!({"content": "Deux"})).await.good();
+    assert_eq!((&edited["history"], &edited["check"]), (&before, &made["check"]));
+    let page = path(&house, &chat, "").await;
+    let long = "x".repeat(20_001);
+    let edit = json!({"content": long});
+    let kept = post(&house, &format!("/api/messages/{}/edit", text(&page["items"][2]["id"])), edit)
+        .await
+        .good();
+    let refused =
+        post(&house, &format!("/api/messages/{}/test-input", text(&kept["id"])), json!({})).await;
+    assert_eq!(refused.error(), error(422, "invalid", "content"));
+}
