@@ -39,6 +39,8 @@ pub fn App() -> impl IntoView {
                 <FlatRoutes fallback=NotFoundPage>
                     <Route path=path!("/") view=PersonasPage ssr=SsrMode::Async/>
                     <Route path=path!("/personas/:id") view=PersonaPage ssr=SsrMode::Async/>
+                    <Route path=path!("/chats") view=|| served(ServedPage::Chats) ssr=SsrMode::Async/>
+                    <Route path=path!("/chats/:id") view=|| served(ServedPage::Chat) ssr=SsrMode::Async/>
                     <Route path=path!("/knowledge") view=|| served(ServedPage::Knowledge) ssr=SsrMode::Async/>
                     <Route path=path!("/pages/:id") view=|| served(ServedPage::Page) ssr=SsrMode::Async/>
                     <Route path=path!("/refs/:id") view=|| served(ServedPage::Ref) ssr=SsrMode::Async/>

@@ -1,5 +1,7 @@
 //! What every request can reach.
 
+mod visit;
+
 use std::collections::BTreeMap;
 
 use axum::{
@@ -8,6 +10,7 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 use tokio_util::sync::CancellationToken;
+pub use visit::{chat_at, device, shown_turn};
 
 use crate::{
     agent::{Agent, Listener, Sight},

@@ -2,6 +2,9 @@
 
 pub mod answers;
 pub mod avatar;
+pub mod chat_map;
+pub mod chat_settings;
+pub mod chat_turn;
 pub mod draft_box;
 pub mod draft_card;
 pub mod entry_form;

@@ -2,6 +2,8 @@
 
 pub mod audit;
 pub mod bin;
+pub mod chat;
+pub mod chats;
 pub mod conflict;
 pub mod inbox;
 pub mod knowledge;
@@ -23,6 +25,10 @@ pub enum ServedPage {
     Audit,
     /// What was deleted.
     Bin,
+    /// One chat.
+    Chat,
+    /// All chats.
+    Chats,
     /// What a plain form could not save.
     Conflict,
     /// What waits for a decision.
@@ -45,7 +51,9 @@ impl ServedPage {
     /// Whether it lists what others change, so that it is loaded again when they do.
     pub fn is_live(self) -> bool {
         match self {
-            Self::Audit | Self::Bin | Self::Inbox | Self::Knowledge => true,
+            Self::Audit | Self::Bin | Self::Chat | Self::Chats | Self::Inbox | Self::Knowledge => {
+                true
+            }
             // What one writes on, or asked for, stays as it is.
             Self::Conflict
             | Self::Page
@@ -61,6 +69,8 @@ impl ServedPage {
         match self {
             Self::Audit => audit::AuditPage().into_any(),
             Self::Bin => bin::BinPage().into_any(),
+            Self::Chat => chat::ChatPage().into_any(),
+            Self::Chats => chats::ChatsPage().into_any(),
             Self::Conflict => conflict::ConflictPage().into_any(),
             Self::Inbox => inbox::InboxPage().into_any(),
             Self::Knowledge => knowledge::KnowledgePage().into_any(),

@@ -44,6 +44,6 @@ pub use rail::{
     remember, resize_rail, send_words, show_rail, waiting_in_rail, writing_in_rail,
 };
 pub use served::{
-    ask_before_leaving, close_served, is_writing_served, refused_form, renew_served, save_served,
-    send_quiet_forms, served,
+    ask_before_leaving, close_served, is_writing_served, refresh_served, refused_form,
+    renew_served, save_served, send_quiet_forms, served,
 };

@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod audit;
 pub mod bin;
+pub mod chats;
 pub mod conflicts;
 pub mod knowledge;
 pub mod models;

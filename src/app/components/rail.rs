@@ -365,6 +365,9 @@ pub fn Composer(
         }
     };
     let sending = RwSignal::new(false);
+    // In a chat its persona listens; the companion is asked aside.
+    let in_chat = Memo::new(move |_| talk.at.read().starts_with("/chats/"));
+    let aside = RwSignal::new(false);
     let notices = use_notices();
     let send = move || {
         let Some(element) = form.get_untracked() else { return };
@@ -376,6 +379,8 @@ pub fn Composer(
         spawn_local(async move {
             let sent = platform::send_words(element).await;
             sending.set(false);
+            let to_persona = in_chat.get_untracked() && !aside.get_untracked();
+            aside.set(false);
             match sent {
                 Ok(_) => {
                     // What was typed meanwhile stays.
@@ -383,6 +388,10 @@ pub fn Composer(
                         *words = words.strip_prefix(&said).unwrap_or(words).to_owned()
                     });
                     pass();
+                    if to_persona {
+                        platform::refresh_served();
+                        return;
+                    }
                     talk.shown.set(Default::default());
                     let hidden = talk.panel.read_untracked().shown == Shown::Hidden;
                     talk.on(Event::Sent);
@@ -405,6 +414,8 @@ pub fn Composer(
     let to_whom = move || {
         if talk.at.read().starts_with("/personas/") {
             "Talk to this persona’s agent…"
+        } else if in_chat.get() {
+            "Say something…"
         } else {
             "Talk to the companion…"
         }
@@ -428,6 +439,8 @@ pub fn Composer(
         >
             <input type="hidden" name="at" value=talk.at/>
             <input type="hidden" name="marked" prop:value=marked/>
+            <input type="hidden" name="parent"/>
+            <input type="hidden" name="aside" value="true" disabled=move || !aside.get()/>
             <Show when=move || !marked.read().trim().is_empty()>
                 <p class="marked small">
                     <q>{move || marked.read().chars().take(120).collect::<String>()}</q>
@@ -455,6 +468,18 @@ pub fn Composer(
                     <button type="button" class="button quiet" on:click=stop><Glyph icon=Icon::Stop/> "Stop"</button>
                 </Show>
                 <button class="button" aria-label="Send" disabled=sending><Glyph icon=Icon::Up/></button>
+                <Show when=move || in_chat.get()>
+                    <button
+                        class="button quiet"
+                        name="aside"
+                        value="true"
+                        title="Ask the companion about this chat"
+                        disabled=sending
+                        on:click=move |_| aside.set(true)
+                    >
+                        "Ask aside"
+                    </button>
+                </Show>
                 <button
                     type="button"
                     class="button quiet needs-script"

@@ -110,9 +110,10 @@ pub fn TurnView(
         Role::User => "turn you",
         Role::Assistant => "turn",
     };
+    let live = turn.run.as_ref().is_some_and(|run| !run.status.is_over()).then_some("");
     let foot = view! { <TurnFoot turn=turn.clone()/> };
     view! {
-        <li class=side id=format!("turn-{}", turn.id)>
+        <li class=side id=format!("turn-{}", turn.id) data-live=live>
             <p class="who"><strong>{turn.who}</strong> <When at=turn.at/></p>
             <div class="pieces" id=pieces_id(&turn.id)>
                 {turn.pieces.into_iter().map(|piece| view! { <PieceView piece/> }).collect_view()}

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::domain::{
     error::ApiError,
-    id::{ConversationId, RunId},
+    id::{ConversationId, MessageId, RunId},
 };
 
-/// Says something to whoever listens on a page.
+/// Says something to whoever listens on a page: in a chat, to its persona.
 #[server(prefix = "/fn", endpoint = "say")]
 pub async fn say(
     /// The address of the page.
@@ -17,10 +17,23 @@ pub async fn say(
     /// What is marked on the page.
     #[server(default)]
     marked: String,
+    /// In a chat: what it follows; without it, what this device last saw.
+    #[server(default)]
+    parent: Option<MessageId>,
+    /// In a chat: whether the companion is asked instead.
+    #[server(default)]
+    aside: bool,
 ) -> Result<RunId, ApiError> {
-    use crate::state::{desk, viewed};
+    use crate::{
+        agent::ChatWords,
+        state::{chat_at, desk, device, viewed},
+    };
 
     let desk = desk()?;
+    if let Some(chat) = chat_at(&at).filter(|_| !aside) {
+        let words = ChatWords { content: words, parent, device: Some(device()) };
+        return Ok(desk.agent.say_in_chat(&desk.scope, &chat, words).await?.id);
+    }
     let view = viewed(&desk, &at, &marked).await?;
     let run = desk.agent.say(&desk.scope, &view.listener, &words, Some(view.context)).await?;
     Ok(run.id)

@@ -55,6 +55,13 @@ fn text_of_form(form: &HtmlFormElement) -> Result<String, ApiError> {
     body.map(|body| body.to_string().into()).map_err(|_| ApiError::Unavailable)
 }
 
+/// What a form says about settings.
+fn settings_in(body: &UrlSearchParams) -> String {
+    let text = String::from(body.to_string());
+    let settings = text.split('&').filter(|pair| pair.starts_with("settings"));
+    settings.collect::<Vec<_>>().join("&")
+}
+
 /// Sends a form as it stands.
 pub async fn send_form(
     form: &HtmlFormElement,
@@ -68,10 +75,21 @@ pub async fn send_form(
     {
         body.append(&name, &value);
     }
+    // Settings that this browser was asked to reuse.
+    if let Some(name) = form.get_attribute("data-reuse")
+        && body.has("reuse")
+    {
+        keep_draft(&name, &settings_in(&body));
+    }
+    let reused = form.get_attribute("data-reused").and_then(|name| kept_draft(&name));
+    let body = match reused {
+        Some(reused) => format!("{}&{reused}", String::from(body.to_string())),
+        None => body.to_string().into(),
+    };
     let request = Request::post(&form.action())
         .header("accept", "application/json")
         .header("content-type", "application/x-www-form-urlencoded")
-        .body(String::from(body.to_string()))
+        .body(body)
         .map_err(|_| ApiError::Unavailable)?;
     let response = request.send().await.map_err(|_| ApiError::Offline)?;
     let (ok, headers) = (response.ok(), response.headers());

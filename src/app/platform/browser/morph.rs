@@ -45,26 +45,58 @@ fn children(of: &Node) -> impl Iterator<Item = Node> {
     std::iter::successors(of.first_child(), Node::next_sibling)
 }
 
+/// Whether it is being written: its pieces come one by one, and the page knows more than the server
+/// said.
+fn is_live(node: &Node, wanted: &Node) -> bool {
+    let live = |node: &Node| {
+        node.dyn_ref::<Element>().is_some_and(|element| element.has_attribute("data-live"))
+    };
+    live(node) && live(wanted)
+}
+
+/// Of a list that grows upwards, what was loaded above stays as long as it leads to the same.
+fn first_to_align(place: &Node, wanted: &Node) -> Option<Node> {
+    let grows = place.dyn_ref::<Element>().is_some_and(|list| list.has_attribute("data-grows"));
+    let begins = wanted.first_child().filter(|_| grows)?;
+    let (link, turn) = (&begins, begins.next_sibling()?);
+    let known = children(place).find(|node| is_same(node, &turn))?;
+    // The link to what is above goes with what is above.
+    let is_loaded = known.previous_sibling().is_some_and(|above| !is_same(&above, link));
+    let leads_up = link.dyn_ref::<Element>().is_some_and(|link| link.class_name() == "earlier");
+    (is_loaded && leads_up).then(|| {
+        wanted.remove_child(link).ok();
+        known
+    })
+}
+
 fn align_children(place: &Node, wanted: &Node) {
+    let first = first_to_align(place, wanted);
+    let first = first.or_else(|| place.first_child());
     // What goes goes first, so that what stays need not move.
     let known: Vec<String> = children(wanted).map(|child| id_of(&child)).collect();
-    for child in children(place).collect::<Vec<_>>() {
+    let present = std::iter::successors(first.clone(), Node::next_sibling);
+    let mut at = first;
+    for child in present.collect::<Vec<_>>() {
         let id = id_of(&child);
         if !id.is_empty() && !known.contains(&id) {
+            if at.as_ref() == Some(&child) {
+                at = child.next_sibling();
+            }
             place.remove_child(&child).ok();
         }
     }
-    let mut at = place.first_child();
     for child in children(wanted).collect::<Vec<_>>() {
         let mut ahead = std::iter::successors(at.clone(), Node::next_sibling);
         match ahead.find(|node| is_same(node, &child)) {
-            Some(node) if Some(&node) == at.as_ref() => {
-                at = node.next_sibling();
-                align(&node, &child);
-            }
             Some(node) => {
-                place.insert_before(&node, at.as_ref()).ok();
-                align(&node, &child);
+                if Some(&node) == at.as_ref() {
+                    at = node.next_sibling();
+                } else {
+                    place.insert_before(&node, at.as_ref()).ok();
+                }
+                if !is_live(&node, &child) {
+                    align(&node, &child);
+                }
             }
             None => {
                 place.insert_before(&child, at.as_ref()).ok();

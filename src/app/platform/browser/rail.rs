@@ -8,7 +8,8 @@ use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use web_sys::{
-    Document, Element, HtmlElement, HtmlFormElement, HtmlTextAreaElement, VisibilityState,
+    Document, Element, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement,
+    VisibilityState,
 };
 
 use super::{
@@ -271,6 +272,12 @@ pub fn marked_text() -> String {
 
 /// Sends a form of ours.
 pub async fn send_words(form: HtmlFormElement) -> Result<RunId, ApiError> {
+    // In a chat, what is said follows what is shown.
+    let leaf = by_id("chat").and_then(|chat| chat.get_attribute("data-leaf"));
+    let parent = form.query_selector("[name=parent]").ok().flatten();
+    if let Some(parent) = parent.and_then(|parent| parent.dyn_into::<HtmlInputElement>().ok()) {
+        parent.set_value(&leaf.unwrap_or_default());
+    }
     let answered = send_form(&form, None).await?;
     serde_json::from_str(&answered.result).map_err(|_| ApiError::Unavailable)
 }

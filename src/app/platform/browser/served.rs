@@ -7,25 +7,30 @@ use std::cell::{Cell, RefCell};
 
 use gloo_net::http::{Request, Response};
 use gloo_timers::callback::Timeout;
-use leptos::{html::Div, prelude::*, task::spawn_local};
+use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_location;
 use wasm_bindgen::JsCast;
-use web_sys::{DomParser, Element, HtmlElement, HtmlFormElement, MouseEvent, SupportedType};
+use web_sys::{
+    Document, DomParser, Element, HtmlElement, HtmlFormElement, MouseEvent, SupportedType,
+};
 
 pub use super::forms::send_quiet_forms;
 use super::{
     forms::{bring_back, has_writing},
     morph::put_content,
+    rail::Following,
 };
 use crate::{
     app::{components::notice::use_notices, pages::ServedPage},
-    domain::error::ApiError,
+    domain::{error::ApiError, id::RunId},
 };
 
 /// The element whose content is fetched.
 const PLACE: &str = "served";
 /// News that come close together are one reason to load a page again.
 const NEWS_MS: u32 = 300;
+/// So many pixels from an end of the page are at that end.
+const NEAR: f64 = 240.0;
 
 thread_local! {
     /// The page that is shown, and what loads it once more.
@@ -56,6 +61,29 @@ pub fn served(page: ServedPage) -> AnyView {
             board.tell("What you had not saved here is back.");
         }
     };
+    // An answer that is being given on the page.
+    let following = Following::none();
+    let followed = StoredValue::new(String::new());
+    let follow = move || {
+        let run = followed_run();
+        if followed.get_value() == run {
+            return;
+        }
+        followed.set_value(run.clone());
+        scroll_to_end();
+        if run.is_empty() {
+            following.close();
+            return;
+        }
+        following.open(&RunId::new(run), move |over| {
+            if over {
+                followed.try_set_value(String::new());
+                refresh_served();
+            } else if is_at_end() {
+                scroll_to_end();
+            }
+        });
+    };
     // The address of what is shown, and of what was asked for last.
     let shown = StoredValue::new(String::new());
     let wished = StoredValue::new(String::new());
@@ -79,6 +107,7 @@ pub fn served(page: ServedPage) -> AnyView {
                 } else if !has_writing(&place) {
                     put_content(&place, &content);
                 }
+                follow();
             }
         });
     });
@@ -90,6 +119,7 @@ pub fn served(page: ServedPage) -> AnyView {
                 shown.set_value(wanted.clone());
                 wished.set_value(wanted.clone());
                 look_back();
+                follow();
             }
             _ => load.run(wanted.clone()),
         }
@@ -102,8 +132,54 @@ pub fn served(page: ServedPage) -> AnyView {
         }
     });
     AGAIN.set(Some((page, again)));
+    let scrolled = window_event_listener(ev::scroll, |_| load_earlier());
+    on_cleanup(move || scrolled.remove());
     let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
+}
+
+/// The run that the page follows; empty when there is none.
+fn followed_run() -> String {
+    let follows = document().query_selector("#served [data-follow]").ok().flatten();
+    follows.and_then(|follows| follows.get_attribute("data-follow")).unwrap_or_default()
+}
+
+/// How much of the page is below what is seen.
+fn below() -> f64 {
+    let whole = document().document_element().map_or(0, |root| root.scroll_height());
+    let seen = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default();
+    f64::from(whole) - seen - window().scroll_y().unwrap_or_default()
+}
+
+fn is_at_end() -> bool {
+    below() < NEAR
+}
+
+fn scroll_to_end() {
+    if let Some(root) = document().document_element().filter(|_| !followed_run().is_empty()) {
+        window().scroll_to_with_x_and_y(0.0, f64::from(root.scroll_height()));
+    }
+}
+
+/// Loads what was said before once its link comes into sight, and keeps what is read in its place.
+fn load_earlier() {
+    let link = document().query_selector("#served [data-earlier]").ok().flatten();
+    let Some(link) = link.filter(|_| window().scroll_y().is_ok_and(|top| top < NEAR)) else {
+        return;
+    };
+    let address = link.get_attribute("href").unwrap_or_default();
+    link.remove_attribute("data-earlier").unwrap_or_default();
+    spawn_local(async move {
+        let page = parsed(&address).await.ok();
+        let earlier = page.and_then(|page| page.query_selector("#chat-turns").ok().flatten());
+        let (Some(earlier), Some(row)) = (earlier, link.parent_element()) else {
+            link.set_attribute("data-earlier", "").unwrap_or_default();
+            return;
+        };
+        let under = below();
+        row.set_outer_html(&earlier.inner_html());
+        window().scroll_by_with_x_and_y(0.0, below() - under);
+    });
 }
 
 /// Loads the page that is shown once more, unless somebody is writing on it.
@@ -169,13 +245,18 @@ fn failed(error: &ApiError) -> String {
 
 /// The content of a page, and its title into the document.
 async fn fetch_content(address: &str) -> Result<String, ApiError> {
-    let text = text_of(Request::get(address).header("accept", "text/html").send().await).await?;
-    let parsed = DomParser::new()
-        .and_then(|parser| parser.parse_from_string(&text, SupportedType::TextHtml))
-        .map_err(|_| ApiError::Unavailable)?;
+    let parsed = parsed(address).await?;
     document().set_title(&parsed.title());
     let content = parsed.get_element_by_id(PLACE).or_else(|| parsed.get_element_by_id("page"));
     content.map(|content| content.inner_html()).ok_or(ApiError::Unavailable)
+}
+
+/// The document at an address.
+async fn parsed(address: &str) -> Result<Document, ApiError> {
+    let text = text_of(Request::get(address).header("accept", "text/html").send().await).await?;
+    DomParser::new()
+        .and_then(|parser| parser.parse_from_string(&text, SupportedType::TextHtml))
+        .map_err(|_| ApiError::Unavailable)
 }
 
 /// What an address answers.

@@ -18,6 +18,9 @@ pub fn served(page: ServedPage) -> AnyView {
 /// The page is being made.
 pub fn renew_served() {}
 
+/// The page is being made.
+pub fn refresh_served() {}
+
 /// Nobody writes on the server.
 pub fn is_writing_served() -> bool {
     false

@@ -1,0 +1,166 @@
+//! What is set for a chat, and what its model was sent: drawers beside the chat.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+
+use super::{
+    icon::{Glyph, Icon},
+    problem::PageProblem,
+    written::written,
+};
+use crate::{
+    app::server_fns::{
+        chats::{SaveChat, what_was_sent},
+        models::NamedModel,
+    },
+    domain::{
+        chat::{Chat, ChatMode, MAX_WINDOW, MIN_WINDOW, TITLE},
+        id::{ConversationId, MessageId},
+        message::Role,
+        sent::Sent,
+    },
+};
+
+/// A drawer with its head.
+#[component]
+pub fn Drawer(
+    /// What it is called.
+    title: &'static str,
+    /// Where one goes without it.
+    home: String,
+    /// What it shows.
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <aside class="drawer" aria-labelledby="drawer-title">
+            <header class="row apart">
+                <h2 id="drawer-title">{title}</h2>
+                <a href=home class="icon" aria-label="Close"><Glyph icon=Icon::Close/></a>
+            </header>
+            {children()}
+        </aside>
+    }
+}
+
+/// What is set for a chat.
+#[component]
+pub fn ChatSettingsDrawer(
+    /// The chat.
+    chat: Chat,
+    /// The models that could speak.
+    models: Vec<NamedModel>,
+) -> impl IntoView {
+    let Chat { id, revision, title, mode, settings, members, .. } = chat;
+    let home = format!("/chats/{id}");
+    let own = members.first().map(|member| member.model.clone()).unwrap_or_default();
+    let own = if own.is_empty() {
+        "The persona’s own".to_owned()
+    } else {
+        format!("The persona’s own ({own})")
+    };
+    let me = settings.user_persona;
+    let model = settings.model;
+    view! {
+        <Drawer title="Settings" home>
+            <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
+                <input type="hidden" name="id" value=id.to_string()/>
+                <input type="hidden" name="revision" value=revision.to_string()/>
+                <input type="hidden" name="settings[filled]" value="true"/>
+                <div class="field">
+                    <label for="chat-title">"Title"</label>
+                    <input id="chat-title" name="title" required maxlength=TITLE.max_chars autocomplete="off" value=title/>
+                </div>
+                <fieldset class="field">
+                    <legend>"Mode"</legend>
+                    <div class="choices">
+                        {ChatMode::ALL.map(|other| view! {
+                            <label><input type="radio" name="mode" value=other.word() checked=other == mode/> {other.label()}</label>
+                        })}
+                    </div>
+                </fieldset>
+                <div class="field">
+                    <label for="chat-model">"Model"</label>
+                    <select id="chat-model" name="settings[model]">
+                        <option value="" selected=model.is_empty()>{own}</option>
+                        {models.into_iter().map(|other| {
+                            let chosen = other.id == model;
+                            view! { <option value=other.id selected=chosen>{other.label} " · " {other.service}</option> }
+                        }).collect_view()}
+                    </select>
+                </div>
+                <div class="field">
+                    <label for="chat-window">"Messages that go to the model"</label>
+                    <input id="chat-window" type="number" name="settings[window]" min=MIN_WINDOW max=MAX_WINDOW value=settings.window/>
+                </div>
+                <h3>"You in this chat"</h3>
+                <div class="field">
+                    <label for="me-name">"Name"</label>
+                    <input id="me-name" name="settings[name]" maxlength="100" autocomplete="off" value=me.name/>
+                </div>
+                <div class="field">
+                    <label for="me-appearance">"Appearance"</label>
+                    <textarea id="me-appearance" name="settings[appearance]" rows="3" maxlength="2000" inner_html=written(&me.appearance)></textarea>
+                </div>
+                <div class="field">
+                    <label for="me-overview">"Overview"</label>
+                    <textarea id="me-overview" name="settings[overview]" rows="3" maxlength="4000" inner_html=written(&me.overview)></textarea>
+                </div>
+                <label class="row tight small needs-script">
+                    <input type="checkbox" name="reuse" value="1"/>
+                    "Reuse the model, the window and you for new chats in this browser"
+                </label>
+                <p><button class="button">"Save"</button></p>
+            </form>
+        </Drawer>
+    }
+}
+
+/// What the model was sent for an answer.
+#[component]
+pub fn SentDrawer(
+    /// In which chat.
+    chat: ConversationId,
+    /// The answer.
+    message: MessageId,
+) -> impl IntoView {
+    let home = format!("/chats/{chat}");
+    view! {
+        <Drawer title="What was sent" home>
+            <Suspense>
+                {Suspend::new(async move {
+                    match what_was_sent(message).await {
+                        Ok(sent) => shown(sent).into_any(),
+                        Err(error) => view! { <PageProblem error/> }.into_any(),
+                    }
+                })}
+            </Suspense>
+        </Drawer>
+    }
+}
+
+fn shown(sent: Sent) -> impl IntoView {
+    let cached = sent.cached_share.map(|share| format!(" · {:.0} % from the cache", share * 100.0));
+    let left_out = (sent.left_out > 0).then(|| {
+        view! { <p class="cut small" role="separator">{format!("— {} earlier messages were not sent —", sent.left_out)}</p> }
+    });
+    let part = |title: String, tokens: u64, text: String| {
+        view! {
+            <details class="sent">
+                <summary>{title} <span class="faint small">" · about " {tokens} " tokens"</span></summary>
+                <pre>{text}</pre>
+            </details>
+        }
+    };
+    view! {
+        <p class="small faint">{sent.model} " · about " {sent.tokens} " tokens · " {sent.spent.told()} {cached}</p>
+        {sent.sections.into_iter().map(|section| part(section.title, section.tokens, section.text)).collect_view()}
+        {sent.tools.into_iter().map(|tool| part(format!("Tool {}", tool.name), tool.tokens, tool.description)).collect_view()}
+        {left_out}
+        {sent.messages.into_iter().map(|message| {
+            let who = match message.role {
+                Role::User => "You",
+                Role::Assistant => "Persona",
+            };
+            part(who.into(), message.tokens, message.text)
+        }).collect_view()}
+    }
+}

@@ -1,0 +1,193 @@
+//! A message of a chat, with its siblings and what can be done with it. The server renders it.
+
+use leptos::{prelude::*, server_fn::ServerFn};
+
+use super::{
+    icon::{Glyph, Icon},
+    turn::{Piece, PieceView, ShownTurn, TurnFoot, pieces_id},
+    when::When,
+    written::written,
+};
+use crate::{
+    app::server_fns::chats::{
+        ChatTurn, EditMessage, GoToMessage, KeepAsTest, MarkMessage, PruneMessage,
+        RegenerateMessage,
+    },
+    domain::{
+        id::{ConversationId, MessageId, PartId},
+        message::Role,
+        run::Run,
+        tree::{MAX_HIDDEN, MOMENT, PathMessage},
+    },
+};
+
+/// The message.
+#[component]
+pub fn ChatTurnView(
+    /// In which chat.
+    chat: ConversationId,
+    /// What the persona is called.
+    name: String,
+    /// The message.
+    turn: ChatTurn,
+    /// The run that writes it, or that it asked for.
+    run: Option<Run>,
+) -> impl IntoView {
+    let ChatTurn { said, html } = turn;
+    let message = said.message.clone();
+    let (id, role) = (message.id.clone(), message.role);
+    let mine = role == Role::User;
+    let element = format!("turn-{id}");
+    let who = if mine { "You".to_owned() } else { name };
+    let part = PartId::from(format!("{id}"));
+    let live = said.generating.then_some("");
+    let (label, bookmarked) = (said.label.clone(), said.bookmarked);
+    let shown = ShownTurn {
+        id: id.clone(),
+        role,
+        who: who.clone(),
+        pieces: Vec::new(),
+        at: message.created_at,
+        model: message.model,
+        stop: message.stop,
+        spent: message.spent,
+        run,
+        told: None,
+    };
+    let tools = (!said.generating).then(|| view! { <Tools chat said/> });
+    view! {
+        <li class="turn chat-turn" class:you=mine id=element data-live=live>
+            <p class="who">
+                <strong>{who}</strong> " " <When at=message.created_at/>
+                {(!label.is_empty()).then(|| view! { <span class="badge">{label}</span> })}
+                {bookmarked.then(|| view! { <span class="badge good">"Bookmarked"</span> })}
+            </p>
+            <div class="pieces" id=pieces_id(&id)>
+                {(!html.is_empty()).then(|| view! { <PieceView piece=Piece::Words { part, html }/> })}
+            </div>
+            <TurnFoot turn=shown/>
+            {tools}
+        </li>
+    }
+}
+
+/// The arrows between siblings, and what can be done.
+#[component]
+fn Tools(chat: ConversationId, said: PathMessage) -> impl IntoView {
+    let id = said.message.id.clone();
+    let hidden = match said.hidden {
+        0 => None,
+        1 => Some("1 message on the other branch".to_owned()),
+        MAX_HIDDEN.. => Some(format!("{MAX_HIDDEN} or more messages on other branches")),
+        more => Some(format!("{more} messages on other branches")),
+    };
+    let among = (said.siblings > 1).then(|| {
+        let place = format!("{} / {}", said.position, said.siblings);
+        view! {
+            <span class="siblings row tight">
+                <Arrow chat=chat.clone() to=said.previous.clone() label="The one before" sign="‹" key="["/>
+                <span class="place">{place}</span>
+                <Arrow chat=chat.clone() to=said.following.clone() label="The one after" sign="›" key="]"/>
+                {hidden.map(|hidden| view! { <span class="faint">{hidden}</span> })}
+            </span>
+        }
+    });
+    let again = said.message.role == Role::Assistant;
+    view! {
+        <div class="row tight small chat-tools">
+            {among}
+            {again.then(|| view! {
+                <form method="post" action=RegenerateMessage::url() data-quiet>
+                    <input type="hidden" name="id" value=id.to_string()/>
+                    <button class="button quiet small"><Glyph icon=Icon::Undo/> "Again"</button>
+                </form>
+            })}
+            <Edit said=said.clone()/>
+            <More chat said/>
+        </div>
+    }
+}
+
+/// Goes to a sibling.
+#[component]
+fn Arrow(
+    chat: ConversationId,
+    to: Option<MessageId>,
+    label: &'static str,
+    sign: &'static str,
+    key: &'static str,
+) -> impl IntoView {
+    let disabled = to.is_none();
+    let to = to.map(|to| to.to_string()).unwrap_or_default();
+    view! {
+        <form method="post" action=GoToMessage::url() data-quiet>
+            <input type="hidden" name="chat" value=chat.to_string()/>
+            <input type="hidden" name="id" value=to/>
+            <button class="icon tiny" aria-label=label title=label disabled=disabled data-key=key>{sign}</button>
+        </form>
+    }
+}
+
+/// Puts the message in other words.
+#[component]
+fn Edit(said: PathMessage) -> impl IntoView {
+    let id = said.message.id.to_string();
+    let rows = said.content.lines().count().clamp(3, 24);
+    let answered = said.message.role == Role::User;
+    let (element, field) = (format!("edit-{id}"), format!("words-{id}"));
+    view! {
+        <details class="edit" id=element>
+            <summary class="button quiet small">"Edit…"</summary>
+            <form method="post" action=EditMessage::url() class="stack" data-quiet data-told="Kept beside the one before.">
+                <input type="hidden" name="id" value=id/>
+                <label class="sr" for=field.clone()>"Other words"</label>
+                <textarea id=field name="content" class="grow" rows=rows required inner_html=written(&said.content)></textarea>
+                <div class="row tight">
+                    {answered.then(|| view! { <button class="button small" name="answer" value="true">"Save and answer"</button> })}
+                    <button class="button quiet small">{if answered { "Save only" } else { "Save" }}</button>
+                </div>
+            </form>
+        </details>
+    }
+}
+
+/// What else can be done with a moment.
+#[component]
+fn More(chat: ConversationId, said: PathMessage) -> impl IntoView {
+    let id = said.message.id.to_string();
+    let sent = (said.message.role == Role::Assistant).then(|| format!("/chats/{chat}?sent={id}"));
+    let hidden = {
+        let id = id.clone();
+        move || view! { <input type="hidden" name="id" value=id.clone()/> }
+    };
+    let bookmark = if said.bookmarked { "Remove the bookmark" } else { "Bookmark" };
+    view! {
+        <details class="popover" id=format!("more-{id}")>
+            <summary class="button quiet small">"More…"</summary>
+            <div class="popup stack">
+                {sent.map(|sent| view! { <a href=sent>"What was sent"</a> })}
+                <form method="post" action=KeepAsTest::url() data-quiet data-told="It is a test input of the persona now.">
+                    {hidden()}
+                    <button class="button quiet small" data-key="t">"Make it a test input"</button>
+                </form>
+                <form method="post" action=MarkMessage::url() data-quiet>
+                    {hidden()}
+                    <input type="hidden" name="bookmarked" value=(!said.bookmarked).to_string()/>
+                    <button class="button quiet small">{bookmark}</button>
+                </form>
+                <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="Labelled.">
+                    {hidden()}
+                    <label>
+                        <span class="sr">"What this moment is called"</span>
+                        <input name="label" value=said.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
+                    </label>
+                    <button class="button quiet small">"Label"</button>
+                </form>
+                <form method="post" action=PruneMessage::url() data-quiet data-told="Pruned. The map shows it, and brings it back.">
+                    {hidden()}
+                    <button class="button quiet small"><Glyph icon=Icon::Bin/> "Prune from here"</button>
+                </form>
+            </div>
+        </details>
+    }
+}

@@ -1,0 +1,328 @@
+//! Chats with personas, as their pages show them.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::models::NamedModel;
+use crate::domain::{
+    change::Outcome,
+    chat::{Chat, ChatMode, ChatSummary, SettingsPatch, UserPersona},
+    error::ApiError,
+    id::{ConversationId, MessageId, PersonaId, RunId, TestInputId},
+    list::Page,
+    sent::{Estimate, Sent},
+    tree::{PathMessage, PathPage, TreeNode},
+    version::Revision,
+};
+
+/// The most messages that a map shows.
+pub const MOST_NODES: u32 = 2000;
+
+/// All that the page of a chat shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatData {
+    /// The chat.
+    pub chat: Chat,
+    /// The path through it; its messages are beside it.
+    pub path: PathPage,
+    /// The messages with their words rendered.
+    pub turns: Vec<ChatTurn>,
+    /// The models that could speak.
+    pub models: Vec<NamedModel>,
+    /// What the next message would take, about.
+    pub estimate: Option<Estimate>,
+}
+
+/// A message with its words as the page shows them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatTurn {
+    /// The message.
+    pub said: PathMessage,
+    /// Its words, rendered.
+    pub html: String,
+}
+
+/// The settings of a chat, as a form has them. An empty field is as good as none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChatForm {
+    /// Whether there is a form at all; without one, everything stays.
+    pub filled: bool,
+    /// The model string; empty means the persona's own.
+    pub model: String,
+    /// How many of the last messages go to the model.
+    pub window: Option<u32>,
+    /// What the person is called.
+    pub name: String,
+    /// How they look.
+    pub appearance: String,
+    /// Who they are.
+    pub overview: String,
+}
+
+impl ChatForm {
+    /// What it says about the settings.
+    pub fn patch(self) -> SettingsPatch {
+        let Self { filled, model, window, name, appearance, overview } = self;
+        if !filled {
+            return SettingsPatch::default();
+        }
+        let user_persona = Some(UserPersona { name, appearance, overview });
+        SettingsPatch { model: Some(model), user_persona, window, images: None }
+    }
+}
+
+/// Chats, the last written in first.
+#[server(prefix = "/fn", endpoint = "list_chats")]
+pub async fn list_chats(
+    /// Only those with this persona.
+    #[server(default)]
+    persona: Option<PersonaId>,
+    /// Where to go on.
+    #[server(default)]
+    after: Option<String>,
+) -> Result<Page<ChatSummary>, ApiError> {
+    use crate::{domain::list::PAGE_SIZE, state::desk};
+
+    let mut link = desk()?.read().await?;
+    Ok(link.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?)
+}
+
+/// Begins a chat with a persona as it is now, and goes there.
+#[server(prefix = "/fn", endpoint = "begin_chat")]
+pub async fn begin_chat(
+    /// Who speaks.
+    persona: PersonaId,
+    /// How.
+    #[server(default)]
+    mode: ChatMode,
+    /// What this browser remembers of the settings of another chat.
+    #[server(default)]
+    settings: ChatForm,
+) -> Result<ConversationId, ApiError> {
+    use crate::{agent::NewChat, state::desk};
+
+    let desk = desk()?;
+    let new = |settings| NewChat { persona: persona.clone(), mode, title: String::new(), settings };
+    let chat = match desk.agent.create_chat(&desk.scope, new(settings.patch())).await {
+        // What is remembered may name a model that is gone.
+        Err(ApiError::Invalid { .. }) => {
+            desk.agent.create_chat(&desk.scope, new(SettingsPatch::default())).await?
+        }
+        begun => begun?,
+    };
+    leptos_axum::redirect(&format!("/chats/{}", chat.id));
+    Ok(chat.id)
+}
+
+/// A chat, and a path through it.
+#[server(prefix = "/fn", endpoint = "open_chat")]
+pub async fn open_chat(
+    /// Which one.
+    id: ConversationId,
+    /// Where the path ends; without it, where this device last was.
+    #[server(default)]
+    leaf: Option<MessageId>,
+    /// Only what was said before this message.
+    #[server(default)]
+    before: Option<MessageId>,
+) -> Result<ChatData, ApiError> {
+    use super::models::list_models;
+    use crate::{
+        agent::PathAsk,
+        state::{desk, device, shown_turn},
+    };
+
+    let desk = desk()?;
+    let chat = desk.read().await?.chat(&id).await?;
+    let device = Some(device());
+    let ask = PathAsk { leaf, before, limit: None, device: device.clone() };
+    let mut path = desk.agent.path(&desk.scope, &id, ask).await?;
+    let turns = std::mem::take(&mut path.items).into_iter().map(shown_turn).collect();
+    let models = list_models().await?.models;
+    let leaf = path.leaf.clone();
+    let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, device).await.ok();
+    Ok(ChatData { chat, path, turns, models, estimate })
+}
+
+/// Gives a chat another title, mode or settings.
+#[server(prefix = "/fn", endpoint = "save_chat")]
+pub async fn save_chat(
+    /// Which one.
+    id: ConversationId,
+    /// The revision that the form was filled from.
+    revision: Revision,
+    /// What it is called.
+    title: String,
+    /// How the persona speaks.
+    mode: ChatMode,
+    /// What is set for it.
+    #[server(default)]
+    settings: ChatForm,
+) -> Result<Revision, ApiError> {
+    use crate::{agent::ChatChanges, state::desk};
+
+    let desk = desk()?;
+    let known = desk.read().await?.chat(&id).await?;
+    // A title that stays is not one that the person gave.
+    let title = Some(title).filter(|title| *title != known.title);
+    let (mode, base) = (Some(mode), Some(revision));
+    let changes = ChatChanges { title, mode, settings: settings.patch(), base };
+    Ok(desk.agent.change_chat(&desk.scope, &id, changes).await?.revision)
+}
+
+/// Lets the persona speak as it is now.
+#[server(prefix = "/fn", endpoint = "update_chat_persona")]
+pub async fn update_chat_persona(
+    /// In which chat.
+    id: ConversationId,
+) -> Result<Revision, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    Ok(desk.agent.update_personas(&desk.scope, &id).await?.persona_revision)
+}
+
+/// Moves a chat to the bin and goes to the list.
+#[server(prefix = "/fn", endpoint = "delete_chat")]
+pub async fn delete_chat(
+    /// Which one.
+    id: ConversationId,
+) -> Result<Outcome, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    let outcome = desk.agent.delete_chat(&desk.scope, &id).await?;
+    leptos_axum::redirect("/chats");
+    Ok(outcome)
+}
+
+/// Goes to the newest end below a message.
+#[server(prefix = "/fn", endpoint = "go_to_message")]
+pub async fn go_to_message(
+    /// In which chat.
+    chat: ConversationId,
+    /// The message.
+    id: MessageId,
+) -> Result<MessageId, ApiError> {
+    use crate::state::{desk, device};
+
+    let desk = desk()?;
+    let leaf = desk.agent.go_to(&desk.scope, &chat, &id, Some(&device())).await?;
+    leptos_axum::redirect(&format!("/chats/{chat}"));
+    Ok(leaf)
+}
+
+/// Asks for another answer beside one.
+#[server(prefix = "/fn", endpoint = "regenerate_message")]
+pub async fn regenerate_message(
+    /// The answer, or what asks for one.
+    id: MessageId,
+) -> Result<RunId, ApiError> {
+    use crate::state::{desk, device};
+
+    let desk = desk()?;
+    Ok(desk.agent.regenerate(&desk.scope, &id, Some(&device())).await?.id)
+}
+
+/// Puts a message in other words, beside it.
+#[server(prefix = "/fn", endpoint = "edit_message")]
+pub async fn edit_message(
+    /// The message.
+    id: MessageId,
+    /// The other words.
+    content: String,
+    /// Whether they shall be answered.
+    #[server(default)]
+    answer: bool,
+) -> Result<MessageId, ApiError> {
+    use crate::{
+        agent::ChatEdit,
+        state::{desk, device},
+    };
+
+    let desk = desk()?;
+    let edit = ChatEdit { content, answer, device: Some(device()) };
+    Ok(desk.agent.edit_message(&desk.scope, &id, edit).await?.0)
+}
+
+/// Gives a message a label and a bookmark.
+#[server(prefix = "/fn", endpoint = "mark_message")]
+pub async fn mark_message(
+    /// The message.
+    id: MessageId,
+    /// What this moment is called.
+    #[server(default)]
+    label: Option<String>,
+    /// Whether to find it again.
+    #[server(default)]
+    bookmarked: Option<bool>,
+) -> Result<(), ApiError> {
+    use crate::{
+        state::desk,
+        store::{Mark, now},
+    };
+
+    let desk = desk()?;
+    let since = |wanted: bool| Mark::Bookmark(wanted.then(now));
+    let marks = label.map(Mark::Label).into_iter().chain(bookmarked.map(since)).collect();
+    desk.agent.mark(&desk.scope, &id, marks).await?;
+    Ok(())
+}
+
+/// Hides a message with all that follows it, or shows it again.
+#[server(prefix = "/fn", endpoint = "prune_message")]
+pub async fn prune_message(
+    /// The message.
+    id: MessageId,
+    /// Whether it is shown again.
+    #[server(default)]
+    back: bool,
+) -> Result<Option<MessageId>, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    if back {
+        desk.agent.restore_branch(&desk.scope, &id).await
+    } else {
+        desk.agent.prune(&desk.scope, &id).await
+    }
+}
+
+/// Makes a moment a test input of the persona.
+#[server(prefix = "/fn", endpoint = "keep_as_test")]
+pub async fn keep_as_test(
+    /// The message.
+    id: MessageId,
+) -> Result<TestInputId, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    Ok(desk.agent.make_test_input(&desk.scope, &id).await?.id)
+}
+
+/// What the model was sent for an answer.
+#[server(prefix = "/fn", endpoint = "what_was_sent")]
+pub async fn what_was_sent(
+    /// The answer.
+    id: MessageId,
+) -> Result<Sent, ApiError> {
+    use crate::state::desk;
+
+    let desk = desk()?;
+    desk.agent.sent(&desk.scope, &id).await
+}
+
+/// All messages of a chat, for its map.
+#[server(prefix = "/fn", endpoint = "map_chat")]
+pub async fn map_chat(
+    /// Which chat.
+    id: ConversationId,
+) -> Result<Vec<TreeNode>, ApiError> {
+    use crate::state::desk;
+
+    let mut link = desk()?.read().await?;
+    link.chat(&id).await?;
+    let nodes = link.messages_after(&id, None, MOST_NODES).await?;
+    Ok(nodes.into_iter().map(TreeNode::from).collect())
+}
