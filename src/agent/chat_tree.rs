@@ -236,6 +236,24 @@ impl Agent {
         Ok(leaf)
     }
 
+    /// Remembers that a device was shown a path, so that it finds it again whatever others write.
+    pub async fn saw(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        leaf: &MessageId,
+        device: &str,
+    ) -> Result<(), ApiError> {
+        check_device(Some(device))?;
+        let known = self.read(scope).await?.device_leaf(chat, &scope.user, device).await?;
+        if known.as_ref() == Some(leaf) {
+            return Ok(());
+        }
+        let mut link = self.write(scope).await?;
+        remember(&mut link, scope, chat, Some(device), leaf).await?;
+        Ok(link.commit().await?)
+    }
+
     /// A message of a chat outside the bin, and the chat. One that is being written is in the way.
     pub(super) async fn said_in_chat(
         &self,

@@ -114,7 +114,9 @@ async fn no_route_reaches_into_another_space(house: House) {
     assert!(tried >= 50, "only {tried} routes take an id");
 
     let conflict = format!("/conflicts/{change}");
+    let chat_page = format!("/chats/{}", chat.id);
     for page in [
+        chat_page.as_str(),
         "/personas/secret",
         "/pages/secret-page",
         "/pages/secret-page?preview=1",
@@ -128,7 +130,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         assert!(!answer.text.contains("a secret"), "{page}");
     }
     let page = [("kind", "page"), ("id", "secret-page"), ("revision", "1")];
-    let functions: [(&str, &[(&str, &str)]); 38] = [
+    let reply = chatted.reply_id.as_str();
+    let functions: &[(&str, &[(&str, &str)])] = &[
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
@@ -167,8 +170,24 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("list_entry_versions", &page[..2]),
         ("compare_entry_versions", &[page[0], page[1], ("from", "1"), ("to", "1")]),
         ("restore_entry_version", &page),
+        ("begin_chat", &[("persona", "secret")]),
+        ("open_chat", &[("id", chat.id.as_str())]),
+        (
+            "save_chat",
+            &[("id", chat.id.as_str()), ("revision", "1"), ("title", "x"), ("mode", "story")],
+        ),
+        ("update_chat_persona", &[("id", chat.id.as_str())]),
+        ("delete_chat", &[("id", chat.id.as_str())]),
+        ("map_chat", &[("id", chat.id.as_str())]),
+        ("go_to_message", &[("chat", chat.id.as_str()), ("id", reply)]),
+        ("regenerate_message", &[("id", reply)]),
+        ("edit_message", &[("id", reply), ("content", "x")]),
+        ("mark_message", &[("id", reply), ("label", "x")]),
+        ("prune_message", &[("id", reply)]),
+        ("keep_as_test", &[("id", reply)]),
+        ("what_was_sent", &[("id", reply)]),
     ];
-    for (function, fields) in functions {
+    for (function, fields) in functions.iter().copied() {
         let answer = house.function(function, fields).await;
         assert_eq!(answer.status, 404, "{function}: {}", answer.text);
     }
@@ -195,6 +214,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("list_entries", ("kind", "page")),
         ("find_things", ("text", "secret")),
         ("find_targets", ("text", "secret")),
+        ("list_chats", ("persona", "secret")),
     ] {
         let answer = house.function(function, &[fields]).await;
         assert!(answer.status.is_success() && !answer.text.contains("a secret"), "{answer:?}");
@@ -240,6 +260,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         "create_entry",
         "find_things",
         "find_targets",
+        "list_chats",
         "list_models",
         "save_service",
         "reset_service",

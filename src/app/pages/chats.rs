@@ -13,14 +13,13 @@ use crate::{
         },
         server_fns::{
             chats::{BeginChat, list_chats},
-            personas::list_personas,
+            personas::{list_personas, open_persona},
         },
     },
     domain::{
         chat::{ChatMode, ChatSummary},
         id::PersonaId,
         list::Page,
-        persona::PersonaSummary,
     },
 };
 
@@ -34,8 +33,7 @@ pub fn ChatsPage() -> impl IntoView {
         <header class="page-head"><h1>"Chats"</h1></header>
         <Suspense>
             {Suspend::new(async move {
-                let personas = list_personas(String::new(), None).await;
-                let personas = personas.map(|list| list.page.items).unwrap_or_default();
+                let personas = speakers(persona.clone()).await;
                 match list_chats(persona, after).await {
                     Ok(page) => view! { <Begin personas/> {shown(page)} }.into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
@@ -45,16 +43,30 @@ pub fn ChatsPage() -> impl IntoView {
     }
 }
 
+/// Who can be talked to: the one that is asked for, and those that changed last.
+async fn speakers(first: Option<PersonaId>) -> Vec<(PersonaId, String)> {
+    let list = list_personas(String::new(), None).await;
+    let list = list.map(|list| list.page.items).unwrap_or_default();
+    let asked_for = match first {
+        Some(id) => open_persona(id).await.ok(),
+        None => None,
+    };
+    let first = asked_for.map(|open| (open.persona.id, open.persona.fields.name));
+    let known = first.as_ref().map(|(id, _)| id.clone());
+    let others = list.into_iter().map(|persona| (persona.id, persona.name));
+    first.into_iter().chain(others.filter(|(id, _)| Some(id) != known.as_ref())).collect()
+}
+
 /// The form that begins a chat.
 #[component]
-fn Begin(personas: Vec<PersonaSummary>) -> impl IntoView {
+fn Begin(personas: Vec<(PersonaId, String)>) -> impl IntoView {
     view! {
         <form method="post" action=BeginChat::url() class="card row begin" data-quiet data-reused="chat-settings">
             <label class="row tight">
                 <span class="small">"Talk to"</span>
                 <select name="persona" required>
-                    {personas.into_iter().map(|persona| view! {
-                        <option value=persona.id.to_string()>{persona.name}</option>
+                    {personas.into_iter().map(|(id, name)| view! {
+                        <option value=id.to_string()>{name}</option>
                     }).collect_view()}
                 </select>
             </label>

@@ -135,13 +135,16 @@ pub async fn open_chat(
 
     let desk = desk()?;
     let chat = desk.read().await?.chat(&id).await?;
-    let device = Some(device());
-    let ask = PathAsk { leaf, before, limit: None, device: device.clone() };
+    let device = device();
+    let ask = PathAsk { leaf, before, limit: None, device: Some(device.clone()) };
     let mut path = desk.agent.path(&desk.scope, &id, ask).await?;
+    if let Some(leaf) = &path.leaf {
+        desk.agent.saw(&desk.scope, &id, leaf, &device).await?;
+    }
     let turns = std::mem::take(&mut path.items).into_iter().map(shown_turn).collect();
     let models = list_models().await?.models;
     let leaf = path.leaf.clone();
-    let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, device).await.ok();
+    let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, Some(device)).await.ok();
     Ok(ChatData { chat, path, turns, models, estimate })
 }
 

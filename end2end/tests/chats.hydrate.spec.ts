@@ -1,0 +1,97 @@
+// What only the browser's program can do in a chat: streams, several tabs, and what it remembers.
+import { alive, expect, open, persona, test } from "./house";
+import type { APIRequestContext, Page } from "@playwright/test";
+
+const long = "Tell me of the sea. ".repeat(3);
+
+async function begin(request: APIRequestContext) {
+  const { id: personaId, name } = await persona(request, { systemPrompt: "You are kind." });
+  const { id } = await (await request.post("/api/chats", { data: { personaId } })).json();
+  return { id: id as string, name };
+}
+
+const say = async (page: Page, words: string) => {
+  await page.getByRole("textbox", { name: "Say something…" }).fill(words);
+  await page.keyboard.press("Enter");
+};
+const turns = (page: Page) => page.locator(".chat-turn, li.turn");
+const answer = (page: Page) => page.locator("#chat-turns > li").last();
+
+test("an answer goes on after a reload", async ({ page, request }) => {
+  const { id } = await begin(request);
+  await open(page, `/chats/${id}`);
+  await say(page, long);
+  await expect(answer(page).locator(".prose")).not.toBeEmpty();
+  const early = (await answer(page).locator(".prose").first().innerText()).trim().slice(0, 12);
+  await page.reload();
+  await alive(page);
+  await expect(answer(page)).toContainText(early);
+  await expect(answer(page).getByRole("button", { name: "Again" })).toBeVisible({ timeout: 20_000 });
+  await expect(turns(page)).toHaveCount(2);
+});
+
+test("what is said in one tab is answered in the other, which can stop it and keeps its words", async ({ page, request, context }) => {
+  const { id } = await begin(request);
+  const other = await context.newPage();
+  await open(page, `/chats/${id}`);
+  await open(other, `/chats/${id}`);
+  await say(page, long);
+  await expect(answer(other).locator(".prose")).not.toBeEmpty();
+  await answer(other).getByRole("button", { name: "Stop" }).click();
+  for (const tab of [page, other]) {
+    await expect(answer(tab)).toContainText("Stopped.");
+    await expect(answer(tab).locator(".prose").first()).not.toBeEmpty();
+    await expect(turns(tab)).toHaveCount(2);
+  }
+});
+
+test("a second tab on an older branch says that there is something newer, and goes there", async ({ page, request, browser, baseURL }) => {
+  const { id } = await begin(request);
+  const said = await (await request.post(`/api/chats/${id}/messages`, { data: { content: "One" } })).json();
+  await expect.poll(async () => (await (await request.get(`/api/runs/${said.runId}`)).json()).status).toBe("done");
+  await open(page, `/chats/${id}`);
+  await expect(turns(page)).toHaveCount(2);
+  // Another device asks again from the first message.
+  const elsewhere = await browser.newContext({ baseURL });
+  const other = await elsewhere.newPage();
+  await open(other, `/chats/${id}`);
+  await other.getByText("Edit…").first().click();
+  await other.getByLabel("Other words").first().fill("Another one");
+  await other.getByRole("button", { name: "Save and answer" }).first().click();
+  await expect(other.locator(".chat-turn")).toHaveCount(2);
+  await elsewhere.close();
+  const jump = page.getByRole("button", { name: "Go there" });
+  await expect(jump).toBeVisible();
+  await expect(page.getByText(/newer messages? on another branch/)).toBeVisible();
+  await expect(turns(page).first()).toContainText("One");
+  await jump.click();
+  await expect(turns(page).first()).toContainText("Another one");
+});
+
+test("settings are reused for new chats in this browser", async ({ page, request }) => {
+  const { id, name } = await begin(request);
+  await open(page, `/chats/${id}?settings=1`);
+  await page.getByLabel("Name", { exact: true }).fill("Robin");
+  await page.getByLabel("Overview").fill("A sailor & cook");
+  await page.getByLabel(/Reuse the model/).check();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("status").filter({ hasText: "Saved." })).toBeVisible();
+  await open(page, "/chats");
+  await page.getByRole("combobox", { name: "Talk to" }).selectOption({ label: name });
+  await page.getByRole("button", { name: "New chat" }).click();
+  await expect(page).toHaveURL(/\/chats\/.+/);
+  const made = page.url().split("/").pop();
+  const { settings } = await (await request.get(`/api/chats/${made}`)).json();
+  expect(settings.userPersona).toMatchObject({ name: "Robin", overview: "A sailor & cook" });
+});
+
+test("what is being edited stays while an answer arrives", async ({ page, request }) => {
+  const { id } = await begin(request);
+  await open(page, `/chats/${id}`);
+  await say(page, "Hello");
+  await expect(answer(page).getByRole("button", { name: "Again" })).toBeVisible();
+  await page.getByText("Edit…").first().click();
+  await page.getByLabel("Other words").first().fill("Half a thought");
+  await request.post(`/api/chats/${id}/messages`, { data: { content: "From elsewhere" } });
+  await expect(page.getByLabel("Other words").first()).toHaveValue("Half a thought");
+});
