@@ -23,8 +23,8 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 /// What comes after all rooms and may use them all.
 const LAST: [&str; 5] = ["server", "cli", "main", "lib", "hydrate"];
 /// What server functions may use beyond that: their bodies exist on the server only.
-const SERVER_FUNCTIONS_MAY_USE: [&str; 6] =
-    ["state", "store", "changes", "search", "markdown", "app"];
+const SERVER_FUNCTIONS_MAY_USE: [&str; 7] =
+    ["state", "store", "changes", "search", "agent", "markdown", "app"];
 
 /// All sources with their paths.
 fn sources(folder: &Path) -> Vec<(String, String)> {
