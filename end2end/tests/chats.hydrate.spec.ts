@@ -95,3 +95,24 @@ test("what is being edited stays while an answer arrives", async ({ page, reques
   await request.post(`/api/chats/${id}/messages`, { data: { content: "From elsewhere" } });
   await expect(page.getByLabel("Other words").first()).toHaveValue("Half a thought");
 });
+
+test("keys go from message to message, to other answers, and make a moment a test input", async ({ page, request }) => {
+  const { id } = await begin(request);
+  const said = await (await request.post(`/api/chats/${id}/messages`, { data: { content: "Hello" } })).json();
+  await expect.poll(async () => (await (await request.get(`/api/runs/${said.runId}`)).json()).status).toBe("done");
+  await request.post(`/api/messages/${said.replyId}/edit`, { data: { content: "Another answer" } });
+  await open(page, `/chats/${id}`);
+  const place = page.locator(".chat-turn .place");
+  await expect(place).toHaveText("2 / 2");
+  await page.locator("h1").click();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("h");
+  await expect(place).toHaveText("1 / 2");
+  await page.keyboard.press("l");
+  await expect(place).toHaveText("2 / 2");
+  await page.locator("h1").click();
+  await page.keyboard.press("j");
+  await page.keyboard.press("t");
+  await expect(page.getByRole("status").filter({ hasText: "test input" })).toBeVisible();
+});

@@ -39,7 +39,7 @@ pub use here::{
     remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
 };
 pub use rail::{
-    Following, act_on_draft, from_right, hear_news, hold_pointer, is_in, load_earlier_in_sight,
+    Following, act_on_card, from_right, hear_news, hold_pointer, is_in, load_earlier_in_sight,
     marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
     remember, resize_rail, send_words, show_rail, waiting_in_rail, writing_in_rail,
 };

@@ -56,7 +56,7 @@ pub fn ChatTurnView(
     };
     let tools = (!said.generating).then(|| view! { <Tools chat said/> });
     view! {
-        <li class="turn chat-turn" class:you=mine id=element data-live=live>
+        <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
             <p class="who">
                 <strong>{who}</strong> " " <When at=message.created_at/>
                 {(!label.is_empty()).then(|| view! { <span class="badge">{label}</span> })}
@@ -85,9 +85,9 @@ fn Tools(chat: ConversationId, said: PathMessage) -> impl IntoView {
         let place = format!("{} / {}", said.position, said.siblings);
         view! {
             <span class="siblings row tight">
-                <Arrow chat=chat.clone() to=said.previous.clone() label="The one before" sign="‹" key="["/>
+                <Arrow chat=chat.clone() to=said.previous.clone() label="The one before" sign="‹" key="h"/>
                 <span class="place">{place}</span>
-                <Arrow chat=chat.clone() to=said.following.clone() label="The one after" sign="›" key="]"/>
+                <Arrow chat=chat.clone() to=said.following.clone() label="The one after" sign="›" key="l"/>
                 {hidden.map(|hidden| view! { <span class="faint">{hidden}</span> })}
             </span>
         }
@@ -99,7 +99,7 @@ fn Tools(chat: ConversationId, said: PathMessage) -> impl IntoView {
             {again.then(|| view! {
                 <form method="post" action=RegenerateMessage::url() data-quiet>
                     <input type="hidden" name="id" value=id.to_string()/>
-                    <button class="button quiet small"><Glyph icon=Icon::Undo/> "Again"</button>
+                    <button class="button quiet small" data-key="r"><Glyph icon=Icon::Undo/> "Again"</button>
                 </form>
             })}
             <Edit said=said.clone()/>
@@ -137,7 +137,7 @@ fn Edit(said: PathMessage) -> impl IntoView {
     let (element, field) = (format!("edit-{id}"), format!("words-{id}"));
     view! {
         <details class="edit" id=element>
-            <summary class="button quiet small">"Edit…"</summary>
+            <summary class="button quiet small" data-key="e">"Edit…"</summary>
             <form method="post" action=EditMessage::url() class="stack" data-quiet data-told="Kept beside the one before.">
                 <input type="hidden" name="id" value=id/>
                 <label class="sr" for=field.clone()>"Other words"</label>

@@ -94,7 +94,7 @@ pub fn Frame(
                 true
             }
             Shortcut::Close => platform::close_popovers() || platform::close_served(),
-            Shortcut::Draft(key) => platform::act_on_draft(key),
+            Shortcut::Card(key) => platform::act_on_card(key),
             Shortcut::Save => platform::save_served(),
             Shortcut::Talk => false,
         });

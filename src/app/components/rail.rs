@@ -473,11 +473,13 @@ pub fn Composer(
                         class="button quiet"
                         name="aside"
                         value="true"
+                        aria-label="Ask aside"
                         title="Ask the companion about this chat"
                         disabled=sending
                         on:click=move |_| aside.set(true)
                     >
-                        "Ask aside"
+                        <Glyph icon=Icon::Search/>
+                        <span class="wide">"Ask aside"</span>
                     </button>
                 </Show>
                 <button

@@ -21,6 +21,8 @@ use crate::{
     domain::{
         chat::{Chat, MemberState},
         id::{ConversationId, MessageId},
+        message::Role,
+        run::{Run, RunStatus},
         sent::Estimate,
         tree::{MAX_COUNTED, Newer, PathPage},
     },
@@ -67,11 +69,12 @@ fn shown(open: ChatData) -> impl IntoView {
     let ChatData { chat, path, turns, estimate, .. } = open;
     let PathPage { next, leaf, newer_elsewhere, moved, run, .. } = path;
     let home = format!("/chats/{}", chat.id);
-    let run = run.filter(|run| {
-        !run.status.is_over()
-            || turns.last().is_some_and(|turn| turn.said.message.id == run.reply_id)
-    });
+    // One that ended well is told by its answer, and asked for again there.
+    let run = run.filter(|run| run.status != RunStatus::Done);
     let follows = run.as_ref().filter(|run| !run.status.is_over()).map(|run| run.id.to_string());
+    // An answer that never came is told below the question.
+    let last = turns.last().map(|turn| turn.said.message.role);
+    let unanswered = last == Some(Role::User);
     let earlier = next.map(|before| {
         let end = leaf.as_ref().map(|leaf| format!("leaf={leaf}&")).unwrap_or_default();
         format!("{home}?{end}before={before}")
@@ -93,7 +96,8 @@ fn shown(open: ChatData) -> impl IntoView {
                 })}
                 {turns.into_iter().map(|turn| {
                     let id = &turn.said.message.id;
-                    let run = run.clone().filter(|run| run.reply_id == *id || run.message_id == *id);
+                    let told_here = |run: &Run| run.reply_id == *id || unanswered && run.message_id == *id;
+                    let run = run.clone().filter(told_here);
                     view! { <ChatTurnView chat=chat.id.clone() name=name.clone() turn run/> }
                 }).collect_view()}
             </ol>

@@ -15,8 +15,8 @@ pub enum Shortcut {
     Close,
     /// Go to the bar in which one talks.
     Talk,
-    /// Go from draft to draft, or decide on one.
-    Draft(char),
+    /// Go from card to card, or do something with one: with a draft, or a message of a chat.
+    Card(char),
 }
 
 /// A line of the help.
@@ -28,13 +28,17 @@ pub struct KeyHelp {
 }
 
 /// What the help shows.
-pub const HELP: [KeyHelp; 10] = [
+pub const HELP: [KeyHelp; 11] = [
     KeyHelp { keys: "Ctrl K", does: "Go to anything by its words" },
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
     KeyHelp { keys: "Ctrl /", does: "Talk to whoever listens on this page" },
-    KeyHelp { keys: "j k", does: "Go to the next or the last draft" },
+    KeyHelp { keys: "j k", does: "Go to the next or the last draft, or message of a chat" },
     KeyHelp { keys: "a e r", does: "Accept, edit or reject the draft with the cursor" },
+    KeyHelp {
+        keys: "h l e r t",
+        does: "In a chat: the answer before or after, edit, again, test input",
+    },
     KeyHelp { keys: "?", does: "Show these keys" },
     KeyHelp { keys: "Tab", does: "Go on to the next field or button" },
     KeyHelp { keys: "Enter", does: "Choose what is marked" },
@@ -50,7 +54,9 @@ pub fn shortcut(key: &str, ctrl: bool, typing: bool) -> Option<Shortcut> {
         ("/", false) if !typing => Some(Shortcut::Find),
         ("/", true) => Some(Shortcut::Talk),
         ("Escape", false) => Some(Shortcut::Close),
-        ("j" | "k" | "a" | "e" | "r", false) if !typing => key.chars().next().map(Shortcut::Draft),
+        ("j" | "k" | "a" | "e" | "r" | "h" | "l" | "t", false) if !typing => {
+            key.chars().next().map(Shortcut::Card)
+        }
         _ => None,
     }
 }
@@ -67,7 +73,7 @@ mod tests {
         assert_eq!(shortcut("k", true, true), Some(Shortcut::Palette));
         assert_eq!(shortcut("s", true, true), Some(Shortcut::Save));
         assert_eq!(shortcut("Escape", false, true), Some(Shortcut::Close));
-        assert_eq!(shortcut("k", false, false), Some(Shortcut::Draft('k')));
+        assert_eq!(shortcut("k", false, false), Some(Shortcut::Card('k')));
         assert_eq!(shortcut("k", false, true), None);
         assert_eq!(shortcut("/", true, true), Some(Shortcut::Talk));
         assert_eq!(shortcut("x", false, false), None);

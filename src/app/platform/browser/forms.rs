@@ -6,8 +6,8 @@ use leptos::{ev, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_l
 use leptos_router::hooks::use_navigate;
 use wasm_bindgen::JsCast;
 use web_sys::{
-    Element, FormData, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, Node, SubmitEvent,
-    UrlSearchParams,
+    Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, Node,
+    SubmitEvent, UrlSearchParams,
 };
 
 use super::{
@@ -175,8 +175,19 @@ fn on_kept_form(event: ev::Event, act: impl Fn(&HtmlFormElement)) {
     }
 }
 
-/// Remembers what is written in forms that are saved.
-fn remember_writing() {
+/// Copies the words that a button names.
+fn copy(event: &ev::MouseEvent) {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let button = target.and_then(|target| target.closest("[data-copy]").ok().flatten());
+    let from = button.and_then(|button| button.get_attribute("data-copy"));
+    let words = from.and_then(|from| document().get_element_by_id(&from));
+    if let Some(words) = words.and_then(|words| words.dyn_into::<HtmlElement>().ok()) {
+        drop(window().navigator().clipboard().write_text(&words.inner_text()));
+    }
+}
+
+/// Remembers what is written in forms that are saved, and copies what is asked for.
+fn hear_the_page() {
     let typed = window_event_listener(ev::input, |event| on_kept_form(event, remember));
     // The fields have their first text again once the event is over.
     let reset = window_event_listener(ev::reset, |event| {
@@ -185,15 +196,17 @@ fn remember_writing() {
             request_animation_frame(move || remember(&form));
         });
     });
+    let copied = window_event_listener(ev::click, |event| copy(&event));
     on_cleanup(move || {
         typed.remove();
         reset.remove();
+        copied.remove();
     });
 }
 
 /// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
 pub fn send_quiet_forms(board: Noticeboard) {
-    remember_writing();
+    hear_the_page();
     let navigate = use_navigate();
     let theme = expect_context::<RwSignal<Theme>>();
     let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {

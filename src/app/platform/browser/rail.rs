@@ -1,6 +1,9 @@
 //! In the browser: the rail's content is put in place as it comes, and the Space's news are heard.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 
 use gloo_net::http::Request;
 use gloo_timers::callback::Timeout;
@@ -30,7 +33,12 @@ const LOST_MS: u32 = 3_000;
 /// How near the end somebody must be reading for the rail to follow the words.
 const NEAR_END: i32 = 120;
 
+/// What can be gone through by keys.
+const CARDS: &str = "[data-draft], .chat-turn";
+
 thread_local! {
+    /// Which card was last turned over to another branch by a key.
+    static LAST_TURN: Cell<Option<usize>> = const { Cell::new(None) };
     /// How often each draft was asked for.
     static ASKED: RefCell<HashMap<String, u32>> = RefCell::default();
 }
@@ -296,21 +304,25 @@ pub fn post(address: &'static str, id: &RunId) {
     });
 }
 
-/// Goes from draft to draft, or presses a button of the one that has the cursor. Says whether there was
+/// Goes from card to card, or presses a button of the one that has the cursor. Says whether there was
 /// something to do.
-pub fn act_on_draft(key: char) -> bool {
-    let drafts: Vec<HtmlElement> = all(&document(), "[data-draft]")
+pub fn act_on_card(key: char) -> bool {
+    let cards: Vec<HtmlElement> = all(&document(), CARDS)
         .into_iter()
         .filter_map(|element| element.dyn_into::<HtmlElement>().ok())
         .filter(|element| element.offset_parent().is_some())
         .collect();
     let focused = document().active_element();
-    let here = focused.and_then(|element| element.closest("[data-draft]").ok().flatten());
-    let at = drafts.iter().position(|draft| here.as_ref() == Some(draft.unchecked_ref()));
-    let go = |to: usize| match drafts.get(to) {
-        Some(draft) => {
-            draft.scroll_into_view_with_bool(true);
-            draft.focus().is_ok()
+    let here = focused.and_then(|element| element.closest(CARDS).ok().flatten());
+    let focused = cards.iter().position(|card| here.as_ref() == Some(card.unchecked_ref()));
+    // Another branch takes the place of the one that had the cursor.
+    let turned = LAST_TURN.take().filter(|at| matches!(key, 'h' | 'l') && *at < cards.len());
+    let at = focused.or(turned);
+    LAST_TURN.set(at.filter(|_| matches!(key, 'h' | 'l')));
+    let go = |to: usize| match cards.get(to) {
+        Some(card) => {
+            card.scroll_into_view_with_bool(true);
+            card.focus().is_ok()
         }
         None => false,
     };
@@ -318,14 +330,14 @@ pub fn act_on_draft(key: char) -> bool {
         ('j', None) => go(0),
         ('j', Some(at)) => go(at + 1),
         ('k', Some(at)) if at > 0 => go(at - 1),
-        ('a' | 'e' | 'r', Some(at)) => {
-            let button = drafts[at].query_selector(&format!("[data-key={key}]")).ok().flatten();
+        ('a' | 'e' | 'r' | 'h' | 'l' | 't', Some(at)) => {
+            let button = cards[at].query_selector(&format!("[data-key={key}]")).ok().flatten();
             let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok())
             else {
                 return false;
             };
             button.click();
-            let opened = button.closest("details").ok().flatten();
+            let opened = button.closest("details[id*=edit], details[id*=reject]").ok().flatten();
             let field = opened.and_then(|opened| {
                 opened.query_selector("textarea, input:not([type=hidden])").ok().flatten()
             });
@@ -388,11 +400,6 @@ pub fn read_number(name: &str) -> Option<u32> {
 pub fn press_in_rail(event: &web_sys::Event) -> Option<String> {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok())?;
     let button = target.closest("button").ok().flatten()?;
-    if let Some(from) = button.get_attribute("data-copy")
-        && let Some(words) = by_id(&from).and_then(|words| words.dyn_into::<HtmlElement>().ok())
-    {
-        drop(window().navigator().clipboard().write_text(&words.inner_text()));
-    }
     if button.has_attribute("data-load") {
         put_earlier();
     }

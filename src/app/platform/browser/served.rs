@@ -70,11 +70,11 @@ pub fn served(page: ServedPage) -> AnyView {
             return;
         }
         followed.set_value(run.clone());
-        scroll_to_end();
         if run.is_empty() {
             following.close();
             return;
         }
+        scroll_to_end();
         following.open(&RunId::new(run), move |over| {
             if over {
                 followed.try_set_value(String::new());
@@ -104,6 +104,7 @@ pub fn served(page: ServedPage) -> AnyView {
                     place.set_inner_html(&content);
                     shown.set_value(wanted);
                     look_back();
+                    scroll_to_end();
                 } else if !has_writing(&place) {
                     put_content(&place, &content);
                 }
@@ -119,6 +120,7 @@ pub fn served(page: ServedPage) -> AnyView {
                 shown.set_value(wanted.clone());
                 wished.set_value(wanted.clone());
                 look_back();
+                scroll_to_end();
                 follow();
             }
             _ => load.run(wanted.clone()),
@@ -155,8 +157,10 @@ fn is_at_end() -> bool {
     below() < NEAR
 }
 
+/// A conversation is read from its end.
 fn scroll_to_end() {
-    if let Some(root) = document().document_element().filter(|_| !followed_run().is_empty()) {
+    let talks = document().get_element_by_id("chat").is_some();
+    if let Some(root) = document().document_element().filter(|_| talks) {
         window().scroll_to_with_x_and_y(0.0, f64::from(root.scroll_height()));
     }
 }

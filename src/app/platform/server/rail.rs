@@ -70,7 +70,7 @@ pub async fn send_words(_: leptos::web_sys::HtmlFormElement) -> Result<RunId, Ap
 pub fn post(_: &'static str, _: &RunId) {}
 
 /// There is nothing to act on.
-pub fn act_on_draft(_: char) -> bool {
+pub fn act_on_card(_: char) -> bool {
     false
 }
 
