@@ -133,6 +133,11 @@ test("a long chat is read upwards", async ({ page, request, javaScriptEnabled })
     await page.evaluate(() => window.scrollTo(0, 0));
     await expect(turns(page)).toHaveCount(130);
     await expect(page.getByRole("link", { name: "Earlier messages" })).toHaveCount(0);
+    // What was loaded stays when something changes.
+    const { items } = await (await request.get(`/api/chats/${id}/messages`)).json();
+    await request.patch(`/api/messages/${items.at(-1).id}`, { data: { label: "The last one" } });
+    await expect(turns(page).last()).toContainText("The last one");
+    await expect(turns(page)).toHaveCount(130);
   } else {
     await page.getByRole("link", { name: "Earlier messages" }).click();
     await page.getByRole("link", { name: "Earlier messages" }).click();

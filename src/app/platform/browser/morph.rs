@@ -56,15 +56,14 @@ fn is_live(node: &Node, wanted: &Node) -> bool {
 
 /// Of a list that grows upwards, what was loaded above stays as long as it leads to the same.
 fn first_to_align(place: &Node, wanted: &Node) -> Option<Node> {
-    let grows = place.dyn_ref::<Element>().is_some_and(|list| list.has_attribute("data-grows"));
-    let begins = wanted.first_child().filter(|_| grows)?;
-    let (link, turn) = (&begins, begins.next_sibling()?);
-    let known = children(place).find(|node| is_same(node, &turn))?;
+    let place = place.dyn_ref::<Element>().filter(|list| list.has_attribute("data-grows"))?;
     // The link to what is above goes with what is above.
-    let is_loaded = known.previous_sibling().is_some_and(|above| !is_same(&above, link));
-    let leads_up = link.dyn_ref::<Element>().is_some_and(|link| link.class_name() == "earlier");
-    (is_loaded && leads_up).then(|| {
-        wanted.remove_child(link).ok();
+    let link = wanted.dyn_ref::<Element>()?.first_element_child()?;
+    let turn = link.next_element_sibling().filter(|_| link.class_name() == "earlier")?;
+    let known = children(place).find(|node| is_same(node, &turn))?;
+    let above = known.dyn_ref::<Element>()?.previous_element_sibling()?;
+    (above.class_name() != "earlier").then(|| {
+        link.remove();
         known
     })
 }
