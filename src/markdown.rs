@@ -11,7 +11,7 @@ use std::{
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-use crate::domain::{change::Entity, wiki::key};
+use crate::domain::{change::Entity, knowledge::host, wiki::key};
 
 /// Deeper quotes and lists than this are shown flat.
 const MAX_DEPTH: usize = 32;
@@ -71,14 +71,14 @@ const OPTIONS: Options =
 
 /// Renders a text.
 pub fn to_html(markdown: &str) -> String {
-    clean(markdown, harmless(Parser::new_ext(markdown, OPTIONS)))
+    clean(markdown, named(harmless(Parser::new_ext(markdown, OPTIONS))))
 }
 
 /// Renders a text with `[[Title]]` as a link to what has that title. Where nothing has it, the words
 /// stand there as such.
 pub fn to_html_linked(markdown: &str, leads: &Leads) -> String {
     let parser = Parser::new_ext(markdown, OPTIONS.union(Options::ENABLE_WIKILINKS));
-    clean(markdown, linked(harmless(parser), leads))
+    clean(markdown, linked(named(harmless(parser)), leads))
 }
 
 fn clean<'a>(markdown: &str, events: impl Iterator<Item = Event<'a>>) -> String {
@@ -161,6 +161,44 @@ fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item =
     })
 }
 
+/// A link that is open: where it leads, and what it says so far.
+struct OpenLink {
+    host: Option<String>,
+    address: String,
+    said: String,
+}
+
+/// Says after the words of a link which host it leads to, unless they are its address. Comes after
+/// [`harmless`].
+fn named<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut open: Vec<OpenLink> = Vec::new();
+    events.flat_map(move |event| {
+        let name = match &event {
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                let is_title = matches!(link_type, LinkType::WikiLink { .. });
+                // What stands before an @ is not where it leads.
+                let host = host(dest_url).and_then(|host| host.rsplit('@').next());
+                let host = host.filter(|_| !is_title).map(str::to_owned);
+                open.push(OpenLink { host, address: dest_url.to_string(), said: String::new() });
+                None
+            }
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(link) = open.last_mut().filter(|link| link.host.is_some()) {
+                    link.said.push_str(text);
+                }
+                None
+            }
+            Event::End(TagEnd::Link) => open.pop().and_then(|link| {
+                let host = link.host?;
+                let tells = link.said == link.address || link.said.trim() == host;
+                (!tells).then(|| Event::Text(format!(" ({host})").into()))
+            }),
+            _ => None,
+        };
+        name.into_iter().chain([event])
+    })
+}
+
 /// An address with a scheme that cannot run anything; anything else leads nowhere.
 fn known(address: CowStr<'_>) -> CowStr<'_> {
     let plain = address.trim().to_ascii_lowercase();
@@ -199,6 +237,25 @@ mod tests {
     }
 
     #[test]
+    fn a_link_says_where_it_leads() {
+        for (text, shown) in [
+            ("[bank.com](https://evil.org/x)", "bank.com (evil.org)"),
+            ("[**sure**](https://evil.org)", "<strong>sure</strong> (evil.org)"),
+            ("![pixel](https://evil.org/p.png)", "pixel (evil.org)"),
+            ("[a](https://bank.com@evil.org/x)", "a (evil.org)"),
+            ("<https://evil.org/x>", "https://evil.org/x"),
+            ("[evil.org](https://evil.org/x)", "evil.org"),
+            (
+                "[https://bank.com/evil.org](https://evil.org/)",
+                "https://bank.com/evil.org (evil.org)",
+            ),
+        ] {
+            let html = to_html(text);
+            assert!(html.contains(&format!(">{shown}</a>")), "{text}: {html}");
+        }
+    }
+
+    #[test]
     fn pictures_become_links_so_that_nothing_remote_is_loaded() {
         let html = to_html("![secret](https://example.org/?q=secret)");
 
@@ -224,7 +281,7 @@ mod tests {
         assert_eq!(
             html("[[B]] [c](https://c.org)"),
             "<p><span class=\"missing\" title=\"Nothing has this title\">B</span> \
-             <a href=\"https://c.org\" rel=\"noopener noreferrer nofollow\">c</a></p>\n"
+             <a href=\"https://c.org\" rel=\"noopener noreferrer nofollow\">c (c.org)</a></p>\n"
         );
     }
 

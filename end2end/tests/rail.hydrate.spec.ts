@@ -18,7 +18,7 @@ async function stopClock(page: Page) {
   await page.mouse.move(5, 60);
 }
 
-const answered = (page: Page) => expect(page.getByRole("status").filter({ hasText: "The answer is complete." })).toBeAttached();
+const answered = (page: Page) => expect(page.getByRole("status").filter({ hasText: "The answer has ended." })).toBeAttached();
 
 test("sending shows the panel, silence hides it, and show output pins it", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: prompt });

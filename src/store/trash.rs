@@ -69,7 +69,8 @@ impl Link {
                     and m.conversation_id = c.conversation_id and m.position = 0
                 join persona_version v on v.space_id = m.space_id
                     and v.persona_id = m.persona_id and v.revision = m.revision
-                where c.space_id = $1 and c.deleted_at is not null
+                join persona p on p.space_id = m.space_id and p.persona_id = m.persona_id
+                where c.space_id = $1 and c.deleted_at is not null and p.deleted_at is null
             ) as binned
             where deleted_at < $2 or (deleted_at = $2 and id > $3)
             order by deleted_at desc, id limit $4";

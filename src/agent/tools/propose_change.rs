@@ -145,6 +145,9 @@ impl Tool for ProposeChange {
 
     async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
         let (op, kind, reason) = (input.op, input.entity_type, input.reason.clone());
+        if kind == EntityKind::Chat {
+            return Err(tell("Chats are the person's own: nothing about them can be proposed."));
+        }
         let id = input.entity_id.clone().unwrap_or_default();
         let fields = input.fields()?;
         let change = match op {

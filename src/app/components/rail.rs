@@ -188,7 +188,7 @@ impl Talk {
         self.following.open(&run, move |over| {
             if over {
                 self.running.try_set(None);
-                self.announced.try_set("The answer is complete.".into());
+                self.announced.try_set("The answer has ended.".into());
             }
             self.weigh();
             self.on(if over { Event::Answered } else { Event::Streamed });
@@ -327,8 +327,8 @@ pub fn Rail(
                 }
                 inner_html=""
             ></div>
-            <p class="sr" role="status">{talk.announced}</p>
         </aside>
+        <p class="sr" role="status">{talk.announced}</p>
         <Show when=move || talk.panel.read().shown == Shown::Hidden>
             <button
                 type="button"
@@ -367,9 +367,8 @@ pub fn Composer(
     let sending = RwSignal::new(false);
     // In a chat its persona listens; the companion is asked aside.
     let in_chat = Memo::new(move |_| talk.at.read().starts_with("/chats/"));
-    let aside = RwSignal::new(false);
     let notices = use_notices();
-    let send = move || {
+    let send = move |aside: bool| {
         let Some(element) = form.get_untracked() else { return };
         let said = words.get_untracked();
         if said.trim().is_empty() || sending.get_untracked() {
@@ -377,10 +376,9 @@ pub fn Composer(
         }
         sending.set(true);
         spawn_local(async move {
-            let sent = platform::send_words(element).await;
+            let sent = platform::send_words(element, aside).await;
             sending.set(false);
-            let to_persona = in_chat.get_untracked() && !aside.get_untracked();
-            aside.set(false);
+            let to_persona = in_chat.get_untracked() && !aside;
             match sent {
                 Ok(_) => {
                     // What was typed meanwhile stays.
@@ -408,7 +406,7 @@ pub fn Composer(
     let on_key = move |event: KeyboardEvent| {
         if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
             event.prevent_default();
-            send();
+            send(false);
         }
     };
     let to_whom = move || {
@@ -435,12 +433,12 @@ pub fn Composer(
             method="post"
             action=Say::url()
             node_ref=form
-            on:submit=move |event: SubmitEvent| { event.prevent_default(); send(); }
+            on:submit=move |event: SubmitEvent| { event.prevent_default(); send(false); }
         >
             <input type="hidden" name="at" value=talk.at/>
             <input type="hidden" name="marked" prop:value=marked/>
             <input type="hidden" name="parent"/>
-            <input type="hidden" name="aside" value="true" disabled=move || !aside.get()/>
+            <input type="hidden" name="aside" value="true" disabled/>
             <Show when=move || !marked.read().trim().is_empty()>
                 <p class="marked small">
                     <q>{move || marked.read().chars().take(120).collect::<String>()}</q>
@@ -476,7 +474,7 @@ pub fn Composer(
                         aria-label="Ask aside"
                         title="Ask the companion about this chat"
                         disabled=sending
-                        on:click=move |_| aside.set(true)
+                        on:click=move |event| { event.prevent_default(); send(true); }
                     >
                         <Glyph icon=Icon::Search/>
                         <span class="wide">"Ask aside"</span>

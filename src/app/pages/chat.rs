@@ -71,7 +71,12 @@ fn shown(open: ChatData) -> impl IntoView {
     let home = format!("/chats/{}", chat.id);
     // One that ended well is told by its answer, and asked for again there.
     let run = run.filter(|run| run.status != RunStatus::Done);
-    let follows = run.as_ref().filter(|run| !run.status.is_over()).map(|run| run.id.to_string());
+    // What is being written on another branch is not followed here.
+    let here = turns.last().is_some_and(|turn| turn.said.generating);
+    let going_on = run.as_ref().filter(|run| here && !run.status.is_over());
+    let follows = going_on.map(|run| run.id.to_string());
+    // What is said next follows the answer, also when the page does not know yet that it is there.
+    let reply = going_on.map(|run| run.reply_id.to_string());
     // An answer that never came is told below the question.
     let last = turns.last().map(|turn| turn.said.message.role);
     let unanswered = last == Some(Role::User);
@@ -79,16 +84,17 @@ fn shown(open: ChatData) -> impl IntoView {
         let end = leaf.as_ref().map(|leaf| format!("leaf={leaf}&")).unwrap_or_default();
         format!("{home}?{end}before={before}")
     });
+    let end = leaf.as_ref().map(|leaf| leaf.to_string());
     let name = chat.members.first().map(|member| member.name.clone()).unwrap_or_default();
     let empty = turns.is_empty();
     let title = chat.title.clone();
     view! {
         <PageTitle text=title/>
-        <Head chat=chat.clone()/>
+        <Head chat=chat.clone() leaf=end.clone()/>
         {chat.members.iter().filter(|member| member.changes > 0 || member.in_bin).cloned()
             .map(|member| view! { <MovedOn chat=chat.id.clone() member/> }).collect_view()}
         {moved.then(|| view! { <p class="told small">"That branch is pruned; this one is shown instead."</p> })}
-        <div id="chat" class="chat" data-leaf=leaf.map(|leaf| leaf.to_string()) data-follow=follows>
+        <div id="chat" class="chat" data-leaf=end data-reply=reply data-follow=follows>
             {empty.then(|| view! { <p class="empty faint">"Say something to " {name.clone()} " below."</p> })}
             <ol class="turns" id="chat-turns" data-grows>
                 {earlier.map(|earlier| view! {
@@ -120,7 +126,7 @@ fn priced(estimate: &Estimate) -> String {
 
 /// The title, and what can be done with the whole chat.
 #[component]
-fn Head(chat: Chat) -> impl IntoView {
+fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
     let Chat { id, title, mode, members, .. } = chat;
     let home = format!("/chats/{id}");
     let names = members
@@ -131,8 +137,9 @@ fn Head(chat: Chat) -> impl IntoView {
         })
         .collect_view();
     let (settings, map) = (format!("{home}?settings=1"), format!("{home}?map=1"));
-    let (export, markdown) =
-        (format!("/api/chats/{id}/export"), format!("/api/chats/{id}/markdown"));
+    let export = format!("/api/chats/{id}/export");
+    let path = leaf.map(|leaf| format!("?leaf={leaf}")).unwrap_or_default();
+    let markdown = format!("/api/chats/{id}/markdown{path}");
     view! {
         <nav class="crumbs small" aria-label="Where this is"><a href="/chats">"Chats"</a></nav>
         <header class="page-head chat-head">

@@ -166,8 +166,8 @@ pub async fn save_chat(
     use crate::{agent::ChatChanges, state::desk};
 
     let desk = desk()?;
-    let known = desk.read().await?.chat(&id).await?;
     // A title that stays is not one that the person gave.
+    let known = desk.read().await?.chat_at(&id, revision).await?;
     let title = Some(title).filter(|title| *title != known.title);
     let (mode, base) = (Some(mode), Some(revision));
     let changes = ChatChanges { title, mode, settings: settings.patch(), base };
@@ -225,7 +225,9 @@ pub async fn regenerate_message(
     use crate::state::{desk, device};
 
     let desk = desk()?;
-    Ok(desk.agent.regenerate(&desk.scope, &id, Some(&device())).await?.id)
+    let run = desk.agent.regenerate(&desk.scope, &id, Some(&device())).await?;
+    leptos_axum::redirect(&format!("/chats/{}", run.conversation_id));
+    Ok(run.id)
 }
 
 /// Puts a message in other words, beside it.
@@ -246,7 +248,10 @@ pub async fn edit_message(
 
     let desk = desk()?;
     let edit = ChatEdit { content, answer, device: Some(device()) };
-    Ok(desk.agent.edit_message(&desk.scope, &id, edit).await?.0)
+    let (edited, _) = desk.agent.edit_message(&desk.scope, &id, edit).await?;
+    let chat = desk.read().await?.conversation_of(&edited).await?;
+    leptos_axum::redirect(&format!("/chats/{chat}"));
+    Ok(edited)
 }
 
 /// Gives a message a label and a bookmark.

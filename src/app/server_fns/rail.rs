@@ -58,10 +58,16 @@ pub async fn retry_run(
     /// Which run.
     id: RunId,
 ) -> Result<RunId, ApiError> {
-    use crate::state::desk;
+    use crate::state::{desk, device};
 
     let desk = desk()?;
-    Ok(desk.agent.retry(&desk.scope, &id).await?.id)
+    let run = desk.agent.retry(&desk.scope, &id).await?;
+    // In a chat, this device goes along to the new answer.
+    let chat = &run.conversation_id;
+    if desk.read().await?.chat(chat).await.is_ok() {
+        desk.agent.saw(&desk.scope, chat, &run.message_id, &device()).await?;
+    }
+    Ok(run.id)
 }
 
 /// Goes on with an answer that broke off.

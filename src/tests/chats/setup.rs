@@ -13,6 +13,7 @@ on_both!(
     bad_settings_are_told_by_field_and_change_nothing,
     a_chat_is_found_by_its_title_and_by_what_was_said,
     chats_go_with_their_persona,
+    the_bin_is_emptied_of_a_chat_and_then_its_persona,
 );
 
 async fn a_chat_is_begun_read_changed_and_listed(house: House) {
@@ -178,4 +179,20 @@ async fn chats_go_with_their_persona(house: House) {
     assert_eq!(house.get(&chat).await.status, 404);
     let found = house.get("/api/search?q=marzipan&kind=chat").await.good();
     assert_eq!(found["items"], json!([]));
+}
+
+async fn the_bin_is_emptied_of_a_chat_and_then_its_persona(house: House) {
+    let made = post(&house, CHATS, json!({"personaId": "optimist"})).await.good();
+    let path = format!("{CHATS}/{}", made["id"].as_str().unwrap());
+    for gone in [path.as_str(), "/api/storage/personas/optimist"] {
+        house.send(request(Method::DELETE, gone, None)).await.good();
+    }
+
+    // The chat goes with its persona, so the bin names the persona alone.
+    let bin = house.get("/api/storage/bin").await.good();
+    let kinds: Vec<_> =
+        bin["items"].as_array().unwrap().iter().map(|one| &one["entityType"]).collect();
+    assert_eq!(kinds, [&json!("persona")]);
+    house.send(request(Method::DELETE, "/api/storage/bin", None)).await.good();
+    assert_eq!(house.get("/api/storage/bin").await.good()["items"], json!([]));
 }

@@ -130,7 +130,7 @@ async fn nothing_that_a_model_writes_acts_on_the_page() {
         assert!(!html.contains(tag), "{tag} is in {html}");
     }
     assert!(html.contains("&lt;script&gt;") && html.contains("&lt;iframe"), "{html}");
-    let link = r#"<a href="https://example.org/a" rel="noopener noreferrer nofollow">ok</a>"#;
+    let link = r#"<a href="https://example.org/a" rel="noopener noreferrer nofollow">ok (example.org)</a>"#;
     assert!(html.contains(link), "{html}");
 }
 

@@ -35,7 +35,10 @@ pub fn has_writing(place: &Element) -> bool {
     fields(place).into_iter().any(|field| match field.dyn_into::<HtmlTextAreaElement>() {
         Ok(area) => area.default_value().is_ok_and(|first| first != area.value()),
         Err(other) => other.dyn_into::<HtmlInputElement>().is_ok_and(|input| {
-            input.value() != input.default_value() || input.checked() != input.default_checked()
+            // A mark that is not saved stays on a list that changes.
+            let kept = input.closest("form[data-save]").ok().flatten().is_some();
+            let ticked = kept && input.checked() != input.default_checked();
+            input.value() != input.default_value() || ticked
         }),
     })
 }
@@ -258,7 +261,10 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     if form.has_attribute("data-talk") {
                         *board.talked.write() += 1;
                     }
-                    match to {
+                    // Where one is already, nothing would be loaded.
+                    let here = location_pathname().unwrap_or_default()
+                        + &location().search().unwrap_or_default();
+                    match to.filter(|to| *to != here) {
                         Some(to) => navigate(&to, Default::default()),
                         None => refresh_served(),
                     }

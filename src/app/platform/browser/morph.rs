@@ -7,6 +7,8 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement, HtmlOptionElement, HtmlTextAreaElement, Node};
 
+use super::forms::has_writing;
+
 /// What a person or the page sets by itself, and the server knows nothing of.
 const OURS: [&str; 2] = ["open", "aria-busy"];
 
@@ -68,6 +70,11 @@ fn first_to_align(place: &Node, wanted: &Node) -> Option<Node> {
     })
 }
 
+/// Whether somebody is writing there: a form is sent as it was shown, or not changed at all.
+fn is_written(node: &Node) -> bool {
+    node.dyn_ref::<Element>().is_some_and(has_writing)
+}
+
 fn align_children(place: &Node, wanted: &Node) {
     let first = first_to_align(place, wanted);
     let first = first.or_else(|| place.first_child());
@@ -77,7 +84,7 @@ fn align_children(place: &Node, wanted: &Node) {
     let mut at = first;
     for child in present.collect::<Vec<_>>() {
         let id = id_of(&child);
-        if !id.is_empty() && !known.contains(&id) {
+        if !id.is_empty() && !known.contains(&id) && !is_written(&child) {
             if at.as_ref() == Some(&child) {
                 at = child.next_sibling();
             }
@@ -93,7 +100,8 @@ fn align_children(place: &Node, wanted: &Node) {
                 } else {
                     place.insert_before(&node, at.as_ref()).ok();
                 }
-                if !is_live(&node, &child) {
+                let in_use = node.node_name() == "FORM" && is_written(&node);
+                if !in_use && !is_live(&node, &child) {
                     align(&node, &child);
                 }
             }
@@ -104,7 +112,9 @@ fn align_children(place: &Node, wanted: &Node) {
     }
     while let Some(rest) = at {
         at = rest.next_sibling();
-        place.remove_child(&rest).ok();
+        if !is_written(&rest) {
+            place.remove_child(&rest).ok();
+        }
     }
 }
 

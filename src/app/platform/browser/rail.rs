@@ -279,12 +279,16 @@ pub fn marked_text() -> String {
 }
 
 /// Sends a form of ours.
-pub async fn send_words(form: HtmlFormElement) -> Result<RunId, ApiError> {
-    // In a chat, what is said follows what is shown.
-    let leaf = by_id("chat").and_then(|chat| chat.get_attribute("data-leaf"));
-    let parent = form.query_selector("[name=parent]").ok().flatten();
-    if let Some(parent) = parent.and_then(|parent| parent.dyn_into::<HtmlInputElement>().ok()) {
-        parent.set_value(&leaf.unwrap_or_default());
+pub async fn send_words(form: HtmlFormElement, aside: bool) -> Result<RunId, ApiError> {
+    let hidden = |name: &str| -> Option<HtmlInputElement> {
+        form.query_selector(&format!("input[name={name}]")).ok().flatten()?.dyn_into().ok()
+    };
+    if let (Some(to_companion), Some(parent)) = (hidden("aside"), hidden("parent")) {
+        to_companion.set_disabled(!aside);
+        // In a chat, what is said follows what is shown.
+        let chat = by_id("chat");
+        let said = |name: &str| chat.as_ref().and_then(|chat| chat.get_attribute(name));
+        parent.set_value(&said("data-reply").or_else(|| said("data-leaf")).unwrap_or_default());
     }
     let answered = send_form(&form, None).await?;
     serde_json::from_str(&answered.result).map_err(|_| ApiError::Unavailable)
@@ -357,7 +361,8 @@ pub fn writing_in_rail() -> bool {
 
 /// How many drafts in the rail wait for a decision.
 pub fn waiting_in_rail() -> usize {
-    all(&document(), "#rail-body [data-draft][data-state=pending]").len()
+    all(&document(), "#rail-body [data-draft]:is([data-state=pending], [data-state=conflict])")
+        .len()
 }
 
 /// Where the pointer is, counted from the right edge of the window.

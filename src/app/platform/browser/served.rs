@@ -34,9 +34,18 @@ const NEAR: f64 = 240.0;
 
 thread_local! {
     /// The page that is shown, and what loads it once more.
-    static AGAIN: Cell<Option<(ServedPage, Callback<()>)>> = const { Cell::new(None) };
+    static AGAIN: Cell<Option<(ServedPage, Callback<Reason>)>> = const { Cell::new(None) };
     /// Set while news wait to be shown.
     static NEWS: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+}
+
+/// Why a page is loaded once more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// The person did something there.
+    Done,
+    /// Something happened elsewhere: they stay where they are.
+    News,
 }
 
 /// Shows a page that the server renders.
@@ -88,25 +97,32 @@ pub fn served(page: ServedPage) -> AnyView {
     let shown = StoredValue::new(String::new());
     let wished = StoredValue::new(String::new());
     let asked = StoredValue::new(0_u32);
-    let load = Callback::new(move |wanted: String| {
+    let load = Callback::new(move |(wanted, reason): (String, Reason)| {
         wished.set_value(wanted.clone());
         asked.update_value(|asked| *asked += 1);
         let number = asked.get_value();
         spawn_local(async move {
-            let content = fetch_content(&wanted).await;
+            let content = match reason {
+                Reason::Done => fetch_content(&wanted).await,
+                Reason::News => fetch_content(&with_leaf(&wanted)).await,
+            };
             // Another page, or this one once more, may have been asked for meanwhile.
             let current = asked.try_get_value() == Some(number);
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
-                // What somebody began to write meanwhile stays.
-                let again = shown.get_value() == wanted;
-                let content = content.unwrap_or_else(|error| failed(&error));
-                if !again {
-                    place.set_inner_html(&content);
-                    shown.set_value(wanted);
-                    look_back();
-                    scroll_to_end();
-                } else if !has_writing(&place) {
-                    put_content(&place, &content);
+                let path = |address: &str| address.split('?').next().map(str::to_owned);
+                let before = shown.get_value();
+                match content {
+                    Ok(content) if before == wanted => put_content(&place, &content),
+                    // What is shown is worth more than why it could not be loaded again.
+                    Err(error) if before == wanted => board.tell(error.to_string()),
+                    content => {
+                        place.set_inner_html(&content.unwrap_or_else(|error| failed(&error)));
+                        look_back();
+                        if path(&before) != path(&wanted) {
+                            scroll_to_end();
+                        }
+                        shown.set_value(wanted);
+                    }
                 }
                 follow();
             }
@@ -123,14 +139,14 @@ pub fn served(page: ServedPage) -> AnyView {
                 scroll_to_end();
                 follow();
             }
-            _ => load.run(wanted.clone()),
+            _ => load.run((wanted.clone(), Reason::Done)),
         }
         wanted
     });
     // It stands until another page takes its place: once this one is gone, it does nothing.
-    let again = Callback::new(move |()| {
+    let again = Callback::new(move |reason| {
         if let Some(address) = wished.try_get_value() {
-            load.run(address);
+            load.run((address, reason));
         }
     });
     AGAIN.set(Some((page, again)));
@@ -186,11 +202,25 @@ fn load_earlier() {
     });
 }
 
-/// Loads the page that is shown once more, unless somebody is writing on it.
+/// Loads the page that is shown once more. What somebody is writing on it stays.
 pub fn refresh_served() {
-    let writing = document().get_element_by_id(PLACE).is_some_and(|place| has_writing(&place));
-    if !writing && let Some((_, again)) = AGAIN.get() {
-        again.try_run(());
+    load_again(Reason::Done);
+}
+
+fn load_again(reason: Reason) {
+    if let Some((_, again)) = AGAIN.get() {
+        again.try_run(reason);
+    }
+}
+
+/// The address of a page with the branch that it shows, if it shows one.
+fn with_leaf(address: &str) -> String {
+    let chat = document().get_element_by_id("chat");
+    let leaf = chat.and_then(|chat| chat.get_attribute("data-leaf"));
+    match leaf.filter(|_| !address.contains("leaf=")) {
+        Some(leaf) if address.contains('?') => format!("{address}&leaf={leaf}"),
+        Some(leaf) => format!("{address}?leaf={leaf}"),
+        None => address.to_owned(),
     }
 }
 
@@ -201,7 +231,7 @@ pub fn renew_served() {
             news.get_or_insert_with(|| {
                 Timeout::new(NEWS_MS, || {
                     NEWS.take();
-                    refresh_served();
+                    load_again(Reason::News);
                 })
             });
         });
@@ -216,7 +246,15 @@ fn kept_form() -> Option<HtmlFormElement> {
 
 /// Whether something is written there that is not saved.
 pub fn is_writing_served() -> bool {
-    kept_form().is_some_and(|form| has_writing(&form))
+    let Ok(areas) = document().query_selector_all("#served textarea") else { return false };
+    let areas = (0..areas.length()).filter_map(|at| areas.get(at)?.dyn_into::<Element>().ok());
+    areas.into_iter().any(|area| has_writing(&area.parent_element().unwrap_or(area)))
+        || kept_form().is_some_and(|form| has_writing(&form))
+}
+
+/// Whether one may go: what is not saved is asked about.
+fn may_leave() -> bool {
+    !is_writing_served() || window().confirm_with_message("Leave without saving?").unwrap_or(true)
 }
 
 /// Saves it. Says whether there was something to save.
@@ -226,6 +264,7 @@ pub fn save_served() -> bool {
 
 /// Closes the drawer on the page. Says whether there was one.
 pub fn close_served() -> bool {
+    // The link itself asks about what is not saved.
     let close = document().query_selector("#served .drawer header a").ok().flatten();
     let close = close.and_then(|close| close.dyn_into::<HtmlElement>().ok());
     close.inspect(HtmlElement::click).is_some()
@@ -235,10 +274,7 @@ pub fn close_served() -> bool {
 pub fn ask_before_leaving(event: MouseEvent) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
     let link = target.and_then(|target| target.closest("a[href]:not([target])").ok().flatten());
-    if link.is_some()
-        && is_writing_served()
-        && !window().confirm_with_message("Leave without saving?").unwrap_or(true)
-    {
+    if link.is_some() && !may_leave() {
         event.prevent_default();
     }
 }

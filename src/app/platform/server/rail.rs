@@ -62,7 +62,7 @@ pub fn marked_text() -> String {
 }
 
 /// Nobody speaks on the server.
-pub async fn send_words(_: leptos::web_sys::HtmlFormElement) -> Result<RunId, ApiError> {
+pub async fn send_words(_: leptos::web_sys::HtmlFormElement, _: bool) -> Result<RunId, ApiError> {
     Err(ApiError::Offline)
 }
 
