@@ -25,7 +25,7 @@ build: wasm ## the optimised binary, with the site inside: target/release/greenr
 	@cargo build --release --locked --bin greenroom
 	@echo "» built $(BINARY)"
 
-test: ## everything: formatting, lints, tests, optimised build, browser
+test: check-tools ## everything: formatting, lints, tests, optimised build, browser
 	@scripts/test
 
 test-live: ## the agent's stories against a real service, when its key is set
