@@ -5,6 +5,7 @@
 //!
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
+mod asking;
 mod chat_background;
 mod chat_files;
 mod chat_marks;
@@ -149,7 +150,11 @@ impl Agent {
 
     /// The models and services of a Space.
     pub async fn catalog(&self, scope: &Scope) -> Result<Catalog, ApiError> {
-        let mut link = self.read(scope).await?;
+        self.catalog_on(&mut self.read(scope).await?).await
+    }
+
+    /// The models and services of the Space that this link sees.
+    async fn catalog_on(&self, link: &mut Link) -> Result<Catalog, ApiError> {
         let (added, set) = (link.added_models().await?, link.services().await?);
         let preferred = link.preference(DEFAULT_MODEL).await?;
         Ok(self.shared.providers.catalog(added, set, preferred))

@@ -1,6 +1,7 @@
 // Measures in Chromium what a person feels while an answer streams into a long conversation: the time
 // between frames, and tasks so long that typing would hang. Beside it, in the same browser, a bare page
-// that only appends the words: the limit. `scripts/bench frames` runs it.
+// that only appends the words: the limit. And what a person feels who types in a long chat, beside a bare
+// field. `scripts/bench frames` runs it.
 import { chromium } from "@playwright/test";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,6 +15,7 @@ const binary = process.env.GREENROOM_BENCH_BINARY ?? "target/release/greenroom";
 const messages = Math.max(20, Math.round(500 * scale));
 const words = Math.max(200, Math.round(2000 * scale));
 const perSecond = 200;
+const rendered = Math.max(100, Math.round(2000 * scale));
 
 const text = "Some *words* of an answer with `code`, a [link](https://example.com/) and **weight**. ";
 const pieces = Array.from({ length: words }, (_, at) => {
@@ -74,6 +76,42 @@ async function fill(address) {
     const { id: messageId } = await said.json();
     await (await fetch(`${address}/api/conversations/${id}/stream?messageId=${messageId}`)).text();
   }
+}
+
+/** A chat with as many messages as shall be on the page. */
+async function chat(address) {
+  const said = Array.from({ length: rendered }, (_, at) => ({
+    id: `m${at}`,
+    parentId: at ? `m${at - 1}` : null,
+    role: at % 2 ? "assistant" : "user",
+    content: text.repeat(3),
+  }));
+  const answer = await fetch(`${address}/api/chats/import`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ format: "greenroom-chat", personaId: "optimist", messages: said }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return (await answer.json()).id;
+}
+
+/** Types a sentence key by key, and tells how long each key took to be seen. */
+async function typed(page, field, what) {
+  await field.click();
+  await page.evaluate(() => {
+    const keys = [];
+    window.keys = keys;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (entry.name === "keydown") keys.push(entry.duration);
+    }).observe({ type: "event", durationThreshold: 16 });
+  });
+  await page.evaluate(watch);
+  const sentence = "A longer thought that somebody writes down. ";
+  await page.keyboard.type(sentence.repeat(3), { delay: 25 });
+  const slow = await page.evaluate(() => window.keys);
+  const worst = Math.max(0, ...slow).toFixed(0);
+  await report(page, what);
+  console.log(`  ${"".padEnd(34)} keys seen later than 16 ms: ${slow.length} of ${sentence.length * 3}, the slowest ${worst} ms`);
 }
 
 /** Notes every frame and every long task from now on. */
@@ -151,6 +189,21 @@ try {
   await stop.waitFor();
   await stop.waitFor({ state: "hidden", timeout: 60_000 });
   await report(page, "Greenroom's rail");
+
+  console.log(`\nIn Chromium, typing beside a chat of ${rendered} rendered messages`);
+  await page.goto("about:blank");
+  await page.setContent("<textarea></textarea>");
+  await typed(page, page.locator("textarea"), "a bare field (the limit)");
+  await page.goto(`${address}/chats/${await chat(address)}`);
+  await page.locator("html[data-alive]").waitFor({ state: "attached" });
+  const said = page.locator("#chat-turns > .chat-turn");
+  for (let before = -1; (await said.count()) !== before && (await said.count()) < rendered; ) {
+    before = await said.count();
+    await page.locator("[data-earlier]").click();
+    await page.waitForFunction((n) => document.querySelectorAll("#chat-turns > .chat-turn").length > n, before, { timeout: 5000 }).catch(() => {});
+  }
+  console.log(`  ${await said.count()} messages are on the page`);
+  await typed(page, page.locator("#bar textarea"), "Greenroom's bar");
 } finally {
   await browser.close();
   child.kill();

@@ -10,29 +10,26 @@ use tokio::{
 
 use super::{
     Agent,
+    asking::{Answer, Asked},
     desk::{Heard, ToolDesk},
     live::{Added, Live},
-    notes::{self, Sight},
+    notes::Sight,
     runs::{close, opening},
     tool::{Effect, MAX_RESULT_BYTES, Registry},
     tools,
     turn::{Finish, Input, Step, Turn},
-    window,
 };
 use crate::{
     changes::Scope,
     domain::{
         error::ApiError,
         event::RunEvent,
-        id::MessageId,
-        message::{self, Message, PartBody, ToolCall, ToolResult},
+        message::{PartBody, ToolCall, ToolResult},
         persona::{Persona, Tier},
-        proposal::Source,
         run::{Run, RunStatus, Spent},
         sent::Recorded,
-        tokens::estimate,
     },
-    providers::{Ask, Fault, ModelEvent, ProviderError, Route, Thoughts},
+    providers::{Fault, ModelEvent, ProviderError, Route},
     store::now,
 };
 
@@ -81,6 +78,8 @@ struct Drive {
     began: Instant,
     deadline: Instant,
     first_token: Option<Duration>,
+    /// What was asked before this began.
+    asked: Option<Answer>,
     /// Whether the desk knows what was read in the conversation before.
     recalled: bool,
 }
@@ -94,13 +93,17 @@ impl Agent {
         run: Run,
         brief: Brief,
         wait: Option<Arc<Semaphore>>,
+        asked: Option<Asked>,
     ) {
         let mut turn = Turn::new(self.shared.limits.guards, brief.route.model.price, || {
             uuid::Uuid::now_v7().to_string()
         });
         // Watchers know of the first step already.
         turn.begin();
-        let began = Instant::now();
+        let (asked, began) = match asked {
+            Some(Asked { answer, at }) => (Some(answer), at),
+            None => (None, Instant::now()),
+        };
         let desk = ToolDesk::new(
             self.clone(),
             scope.clone(),
@@ -121,6 +124,7 @@ impl Agent {
             turn,
             began,
             first_token: None,
+            asked,
             recalled: false,
         };
         let finish = match AssertUnwindSafe(drive.go(wait)).catch_unwind().await {
@@ -227,42 +231,15 @@ impl Drive {
         }
     }
 
-    /// What the model is sent: the branch, and what this run has said and done so far.
-    async fn window(&mut self) -> Result<Vec<message::Turn>, ApiError> {
-        let model = &self.brief.route.model;
-        let parts = self.live.parts();
-        // Read for each step and let go of: a long conversation is not held while the model speaks.
+    /// Lets the desk know what was read or shown before, which still stands in the conversation.
+    async fn recall(&mut self) -> Result<(), ApiError> {
+        if std::mem::replace(&mut self.recalled, true) {
+            return Ok(());
+        }
         let mut link = self.agent.read(&self.scope).await?;
-        let asked = &self.run.message_id;
-        let mut branch = match &self.brief.chat {
-            Some(chat) => link.branch_end(asked, i64::from(chat.window)).await?,
-            None => link.branch(asked).await?,
-        };
-        let decided = notes::decided(&mut link, &self.run, &branch).await?;
-        if !self.recalled {
-            let shown = link.shown_sources(&self.run.conversation_id).await?;
-            self.recall(&branch, &shown);
-            self.recalled = true;
-        }
-        drop(link);
-        let context = self.brief.context.as_ref().map(|sight| sight.told.as_str());
-        notes::add(&mut branch, context, decided);
-        if !parts.is_empty() {
-            branch.push(self.run.reply(parts));
-        }
-        // A model that knows no tools is not told of any.
-        if !model.tools {
-            for message in &mut branch {
-                message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
-            }
-        }
-        let reserved = estimate(&self.brief.system) as u64 + self.answer_tokens();
-        Ok(window::fit(&branch, window::room(model.context, reserved)))
-    }
-
-    /// What was read or shown before still stands in the conversation.
-    fn recall(&self, branch: &[Message], shown: &[(MessageId, Vec<Source>)]) {
-        for message in branch {
+        let branch = link.branch(&self.run.message_id).await?;
+        let shown = link.shown_sources(&self.run.conversation_id).await?;
+        for message in &branch {
             let along = shown.iter().filter(|(with, _)| *with == message.id);
             for (_, sources) in along {
                 self.desk.hear(Heard::Read, sources.iter().cloned());
@@ -274,10 +251,18 @@ impl Drive {
                 }
             }
         }
+        Ok(())
     }
 
-    fn answer_tokens(&self) -> u64 {
-        self.agent.answer_tokens(&self.brief.route)
+    /// The answer that was asked for already, or a new one.
+    async fn answer(&mut self) -> Result<Answer, ApiError> {
+        match self.asked.take() {
+            Some(answer) => Ok(answer),
+            None => {
+                let mut link = self.agent.read(&self.scope).await?;
+                self.agent.ask_model(&mut link, &self.run, &self.brief, self.live.parts()).await
+            }
+        }
     }
 
     /// How much one tool may tell: at four bytes a token, half of what the model can read.
@@ -287,25 +272,12 @@ impl Drive {
     }
 
     async fn ask_model(&mut self) -> Vec<Step> {
-        let turns = match self.window().await {
-            Ok(turns) => turns,
+        // What is there already is taken together: it costs no wait, and one round for all of it.
+        let mut answer = match self.answer().await {
+            Ok(answer) => answer.ready_chunks(AT_ONCE),
             Err(error) => return self.turn.on(Input::Failed(error)),
         };
-        let route = &self.brief.route;
-        let ask = Ask {
-            service: &route.service.service,
-            model: &route.model.name,
-            system: &self.brief.system,
-            turns: &turns,
-            tools: if route.model.tools { self.brief.tools.specs() } else { &[] },
-            max_tokens: self.answer_tokens(),
-            thoughts: Thoughts::AsIs,
-            quirks: route.quirks,
-        };
-        // What is there already is taken together: it costs no wait, and one round for all of it.
-        let mut answer = self.agent.shared.providers.ask(route, &ask).ready_chunks(AT_ONCE);
-        drop(turns);
-        let label = route.service.label.clone();
+        let label = self.brief.route.service.label.clone();
         let live = self.live.clone();
         let (stopped, late) = (live.stopped.cancelled(), sleep_until(self.deadline));
         tokio::pin!(stopped, late);
@@ -348,6 +320,9 @@ impl Drive {
 
     /// Runs the calls of one answer: side by side when they only look, else one after another.
     async fn run_tools(&mut self, calls: Vec<ToolCall>) -> Vec<Step> {
+        if let Err(error) = self.recall().await {
+            return self.turn.on(Input::Failed(error));
+        }
         let (tools, desk) = (self.brief.tools.clone(), self.desk.clone());
         let reads = calls.iter().all(|call| tools.effect(call) == Effect::Reads);
         let most = self.result_bytes();

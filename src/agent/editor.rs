@@ -50,9 +50,13 @@ impl Agent {
         let mut link = self.write(scope).await?;
         // Two first messages at once meet here, and the second finds what the first began.
         link.lock(&Entity::from(persona)).await?;
-        let conversation = match link.persona(persona).await?.agent_chat_session_id {
-            Some(id) => link.conversation(&id).await?,
-            None => begin(&mut link, persona).await?,
+        let conversation = match link.agent_conversation(persona).await? {
+            Some(conversation) => conversation,
+            None => {
+                // It may have gone to the bin meanwhile.
+                let persona = link.persona(persona).await?.id;
+                begin(&mut link, &persona).await?
+            }
         };
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
@@ -66,8 +70,10 @@ impl Agent {
         scope: &Scope,
         persona: &PersonaId,
     ) -> Result<Brief, ApiError> {
-        let persona = self.read(scope).await?.persona(persona).await?;
-        let route = self.route(scope, &persona.fields.model).await?;
+        let mut link = self.read(scope).await?;
+        let persona = link.persona(persona).await?;
+        let route = self.catalog_on(&mut link).await?.find(&persona.fields.model)?;
+        drop(link);
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));

@@ -2,10 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, chat_tree::ChatWords, driver::Brief, live::Live, watch::LOOK};
+use super::{
+    Agent,
+    asking::{Asked, commit_asking},
+    chat_tree::ChatWords,
+    driver::Brief,
+    live::Live,
+    watch::LOOK,
+};
 use crate::{
     changes::{Scope, refresh_index},
     domain::{
@@ -153,15 +160,26 @@ impl Agent {
         let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
         let rows: Vec<EventRow> = told.iter().map(|one| row(&scope, &run.id, one)).collect();
         link.append_events(&rows).await?;
+        let mut asked = match wait {
+            Some(_) => None,
+            None => {
+                let answer = self.ask_model(&mut link, &run, &brief, Vec::new()).await?;
+                Some(Asked { answer, at: Instant::now() })
+            }
+        };
         // It is known here before others can see its row, so that nobody takes it for a left one.
         let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told, stopped));
         self.lives().insert(run.id.clone(), live.clone());
         link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-        if let Err(error) = link.commit().await {
+        let kept = match &mut asked {
+            Some(asked) => commit_asking(link, &mut asked.answer).await,
+            None => link.commit().await,
+        };
+        if let Err(error) = kept {
             self.lives().remove(&run.id);
             return Err(error.into());
         }
-        tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait));
+        tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait, asked));
         Ok(run)
     }
 

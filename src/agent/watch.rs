@@ -31,8 +31,10 @@ impl Agent {
     /// All that a run told after `seen`, and all that it will tell, up to its end. Whoever has seen more
     /// than was kept is told the end.
     pub async fn watch(&self, scope: &Scope, id: &RunId, seen: u64) -> Result<Events, ApiError> {
-        // Whether it is this Space's to see is decided by the row.
-        self.run(scope, id).await?;
+        // Whether it is this Space's to see is decided by the row, which a run that goes on here knows.
+        if self.live(id).is_none_or(|live| live.space != scope.space) {
+            self.run(scope, id).await?;
+        }
         Ok(events(self.clone(), scope.clone(), id.clone(), seen).boxed())
     }
 

@@ -11,7 +11,7 @@ use axum::{
     Json,
     extract::State,
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response, sse::Event},
+    response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     extract::{Body, Created, Params, Segments},
-    sse::{last_event_id, stream},
+    sse::{Event, last_event_id, stream},
 };
 use crate::{
     domain::{
@@ -312,12 +312,8 @@ async fn follow(
             };
             let count = told.len();
             for (number, told) in (1..).zip(told) {
-                let event = Event::default().event(told.name()).json_data(told).unwrap_or_default();
                 // Whoever comes back between the pieces of one event is told all of them.
-                yield match seq.filter(|_| number == count) {
-                    Some(seq) => event.id(seq.to_string()),
-                    None => event,
-                };
+                yield Event::named(told.name(), seq.filter(|_| number == count), &told);
             }
         }
     };

@@ -2,9 +2,9 @@
 
 use aide::axum::{ApiRouter, routing::get_with};
 use async_stream::stream as made_of;
-use axum::{extract::State, response::sse::Event};
+use axum::extract::State;
 
-use super::sse::{EventStream, stream};
+use super::sse::{Event, EventStream, stream};
 use crate::{
     domain::news::News,
     state::{AppState, Desk},
@@ -21,13 +21,12 @@ pub fn routes() -> ApiRouter<AppState> {
 
 async fn live(State(state): State<AppState>, desk: Desk) -> EventStream {
     let mut feed = state.store.news(&desk.scope.space);
-    let told = |news: &News| Event::default().json_data(news).unwrap_or_default();
     // Whoever comes, or comes back, may have missed something.
-    let first = told(&News::default());
+    let first = Event::telling(&News::default());
     let events = made_of! {
         yield first;
         while let Some(news) = feed.next().await {
-            yield told(&news);
+            yield Event::telling(&news);
         }
     };
     stream(events, state.closing)

@@ -6,7 +6,7 @@ use aide::axum::{
     ApiRouter,
     routing::{get_with, post_with},
 };
-use axum::{Json, extract::State, response::sse::Event};
+use axum::{Json, extract::State};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     extract::{Body, Params},
-    sse::{EventStream, stream},
+    sse::{Event, EventStream, stream},
 };
 use crate::{
     domain::{
@@ -201,7 +201,7 @@ async fn chat(
             Ok(stamped) => projection.project(&stamped.event),
             Err(error) => Some(ChatEvent::Error { message: error.to_string() }),
         };
-        std::future::ready(told.and_then(|told| Event::default().json_data(told).ok()))
+        std::future::ready(told.map(|told| Event::telling(&told)))
     });
     Ok(stream(told, state.closing).of_run(&run.id))
 }

@@ -8,7 +8,7 @@ use axum::{
     Json,
     extract::State,
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response, sse::Event},
+    response::{IntoResponse, Response},
 };
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     extract::{Created, Params, Segments},
-    sse::{last_event_id, stream},
+    sse::{Event, last_event_id, stream},
 };
 use crate::{
     domain::{error::ApiError, id::RunId, run::Run},
@@ -96,10 +96,7 @@ async fn events(
     }
     let events = desk.agent.watch(&desk.scope, &path.id, seen).await?;
     let told = events.filter_map(|event| {
-        let told = event
-            .ok()
-            .and_then(|one| Event::default().id(one.seq.to_string()).json_data(&one.event).ok());
-        std::future::ready(told)
+        std::future::ready(event.ok().map(|one| Event::at(one.seq, &one.event)))
     });
     Ok(stream(told, state.closing).into_response())
 }

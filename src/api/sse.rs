@@ -3,20 +3,54 @@
 use std::{convert::Infallible, time::Duration};
 
 use aide::OperationOutput;
+use async_stream::stream as made_of;
 use axum::{
+    body::Body,
     http::{HeaderMap, HeaderValue},
-    response::{
-        IntoResponse, Response, Sse,
-        sse::{Event, KeepAlive},
-    },
+    response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{error::ApiError, id::RunId};
 
 /// How long a stream may be silent before a comment shows that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// How many events that are ready go out as one piece.
+const TOGETHER: usize = 256;
+
+/// An event as it goes out.
+pub struct Event(String);
+
+impl Event {
+    /// One that tells this. What we tell can always be written; if not, it is one without content.
+    pub fn telling(told: &impl Serialize) -> Self {
+        Self::of("", told)
+    }
+
+    /// One with a place in its stream, for whoever comes back.
+    pub fn at(seq: u64, told: &impl Serialize) -> Self {
+        Self::of(&format!("id: {seq}\n"), told)
+    }
+
+    /// One with a name, and a place when it has one.
+    pub fn named(name: &str, seq: Option<u64>, told: &impl Serialize) -> Self {
+        let place = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
+        Self::of(&format!("event: {name}\n{place}"), told)
+    }
+
+    /// JSON has no line breaks of its own, so it is one line.
+    fn of(head: &str, told: &impl Serialize) -> Self {
+        let json = serde_json::to_string(told).unwrap_or_default();
+        let mut frame = String::with_capacity(head.len() + json.len() + 8);
+        for piece in [head, "data: ", &json, "\n\n"] {
+            frame.push_str(piece);
+        }
+        Self(frame)
+    }
+}
 
 /// A stream of events, with what proxies must be told about it.
 pub struct EventStream(Response);
@@ -26,10 +60,33 @@ pub fn stream(
     events: impl Stream<Item = Event> + Send + 'static,
     closing: CancellationToken,
 ) -> EventStream {
-    let events = events.map(Ok::<_, Infallible>).take_until(closing.cancelled_owned());
-    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE));
-    // Some proxies hold a stream back until it ends, unless they are asked not to.
-    EventStream(([("x-accel-buffering", "no"), ("cache-control", "no-store")], sse).into_response())
+    let frames = made_of! {
+        // What is ready goes out together: each piece costs the connection as much as the words in it.
+        let mut events = Box::pin(events.take_until(closing.cancelled_owned()).ready_chunks(TOGETHER));
+        loop {
+            match tokio::time::timeout(SIGN_OF_LIFE, events.next()).await {
+                Ok(Some(some)) => yield Ok::<_, Infallible>(frame(some)),
+                Ok(None) => return,
+                Err(_) => yield Ok(Bytes::from_static(b":\n\n")),
+            }
+        }
+    };
+    let headers = [
+        ("content-type", "text/event-stream"),
+        // Some proxies hold a stream back until it ends, unless they are asked not to.
+        ("x-accel-buffering", "no"),
+        ("cache-control", "no-store"),
+    ];
+    EventStream((headers, Body::from_stream(frames)).into_response())
+}
+
+fn frame(events: Vec<Event>) -> Bytes {
+    let mut events = events.into_iter();
+    let mut frame = events.next().map(|event| event.0).unwrap_or_default();
+    for event in events {
+        frame.push_str(&event.0);
+    }
+    frame.into()
 }
 
 /// The last event that whoever comes back has seen, if they say so.
@@ -57,4 +114,51 @@ impl IntoResponse for EventStream {
 
 impl OperationOutput for EventStream {
     type Inner = Self;
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::BodyExt;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn next(body: &mut Body) -> Option<String> {
+        let frame = body.frame().await?.unwrap();
+        Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_is_ready_goes_out_as_one_piece() {
+        let events = [
+            Event::telling(&json!({"words": "two\nlines"})),
+            Event::at(7, &json!({})),
+            Event::named("delta", Some(8), &json!(1)),
+            Event::named("done", None, &json!(null)),
+        ];
+        let sent = stream(stream::iter(events), CancellationToken::new());
+        let mut body = sent.into_response().into_body();
+
+        let told = next(&mut body).await.unwrap();
+
+        assert_eq!(
+            told,
+            "data: {\"words\":\"two\\nlines\"}\n\nid: 7\ndata: {}\n\n\
+             event: delta\nid: 8\ndata: 1\n\nevent: done\ndata: null\n\n"
+        );
+        assert_eq!(next(&mut body).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_shows_that_it_lives_until_the_server_closes() {
+        let closing = CancellationToken::new();
+        let sent = stream(stream::pending(), closing.clone());
+        let mut body = sent.into_response().into_body();
+
+        assert_eq!(next(&mut body).await.as_deref(), Some(":\n\n"));
+        assert_eq!(next(&mut body).await.as_deref(), Some(":\n\n"));
+        closing.cancel();
+        assert_eq!(next(&mut body).await, None);
+    }
 }

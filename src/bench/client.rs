@@ -119,6 +119,31 @@ impl Inner {
         response.status().is_success().then(|| Body::new(response.into_body()))
     }
 
+    /// Begins an answer, and says which run gives it.
+    pub async fn begin(&self, path: &str, body: String) -> (String, Body) {
+        let response = self.client.request(self.posted(path, body)).await.expect("an answer");
+        let run = response.headers()["greenroom-run-id"].to_str().unwrap().to_owned();
+        (run, Body::new(response.into_body()))
+    }
+
+    /// How long it takes until so many events are here, and the number of the last of them.
+    pub async fn events(&self, path: &str, count: usize) -> (Duration, usize) {
+        let request = Request::get(format!("{}{path}", self.base)).body(Body::empty()).unwrap();
+        let started = Instant::now();
+        let mut body = self.client.request(request).await.expect("events").into_body();
+        let mut heard = String::new();
+        loop {
+            let frame = body.frame().await.expect("more events").expect("no break");
+            heard.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+            if heard.matches("\n\n").count() >= count {
+                break;
+            }
+        }
+        let took = started.elapsed();
+        let last = heard.rsplit("id: ").next().unwrap();
+        (took, last.split('\n').next().unwrap().parse().expect("the number of an event"))
+    }
+
     /// Reads an answer to its end. Its first token is where `mark` stands for the first time.
     pub async fn answer(&self, path: &str, body: String, mark: &str) -> Answer {
         let request = self.posted(path, body);
@@ -162,6 +187,11 @@ impl Inner {
         }
         out
     }
+}
+
+/// Reads along and forgets.
+pub async fn drain(mut body: Body) {
+    while let Some(Ok(_)) = body.frame().await {}
 }
 
 /// Every event ends with an empty line, so it has two line ends: cheaper to count than to look for.

@@ -1,9 +1,9 @@
 //! Search, changes and drafts as they grow, on SQLite and within this process: no HTTP in between.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use greenroom::{
-    changes::{Gate, Scope},
+    changes::Gate,
     domain::{
         actor::Actor,
         change::{Change, ChangeState, Entity, EntityKind, Op},
@@ -12,14 +12,15 @@ use greenroom::{
         proposal::Approval,
     },
     search::{Question, Search},
-    store::{Store, new_id},
+    store::new_id,
 };
 use sqlx::{Row, SqlitePool};
 
 use super::{
     client::Times,
     plan::Plan,
-    table::{millis, row, title},
+    space::space,
+    table::{millis, row, title, told},
 };
 
 /// How many things are made in one transaction.
@@ -27,27 +28,6 @@ const BATCH: usize = 500;
 /// How many words the language of the documents has, and how many a document.
 const VOCABULARY: u64 = 8_000;
 const WORDS: usize = 150;
-
-struct Space {
-    store: Store,
-    gate: Gate,
-    scope: Scope,
-    pool: SqlitePool,
-    /// Held so that the file lives.
-    _folder: tempfile::TempDir,
-}
-
-async fn space() -> Space {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("greenroom.db");
-    let store = Store::open_sqlite(&file).await.unwrap();
-    let scope = Scope { space: "home".into(), user: "owner".into() };
-    Gate::found_space(&store, &scope, "Home").await.unwrap();
-    let actor = Actor::Person { user: scope.user.clone() };
-    let gate = Gate::new(store.clone(), scope.space.clone(), actor);
-    let pool = SqlitePool::connect(&format!("sqlite:{}", file.display())).await.unwrap();
-    Space { store, gate, scope, pool, _folder: folder }
-}
 
 pub async fn measure(plan: &Plan) {
     searching(plan).await;
@@ -75,17 +55,6 @@ impl Dice {
     fn text(&mut self, words: usize) -> String {
         (0..words).map(|_| self.word()).collect::<Vec<_>>().join(" ")
     }
-}
-
-/// Times with the part that counts here.
-fn told(what: &str, times: Vec<Duration>) -> Times {
-    let mut sorted = times.clone();
-    sorted.sort();
-    let p95 = sorted[sorted.len() * 95 / 100];
-    let times = Times::of(times);
-    let (p50, p95) = (millis(times.p50), millis(p95));
-    row(what, &format!("p50 {p50:.2} ms  p95 {p95:.2} ms"));
-    times
 }
 
 async fn searching(plan: &Plan) {

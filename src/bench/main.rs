@@ -11,6 +11,7 @@
     reason = "a measurement that cannot go on should stop, and its numbers go to the terminal"
 )]
 
+mod chats;
 mod client;
 mod knowledge;
 mod open_runs;
@@ -19,6 +20,7 @@ mod plan;
 mod process;
 mod proxy;
 mod service;
+mod space;
 mod streams;
 mod table;
 
@@ -46,6 +48,9 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("knowledge") {
         knowledge::measure(plan).await;
+    }
+    if plan.wants("chats") {
+        chats::measure(plan).await;
     }
     if plan.wants("streams") {
         streams::measure(plan).await;

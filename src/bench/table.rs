@@ -49,3 +49,14 @@ pub fn flow_row(what: &str, rate: f64, cost: Duration, limit: Option<f64>) {
     };
     println!("  {what:<30} {rate:>9.0} /s   {:>7.2} ms per 1 000   {share}", millis(cost));
 }
+
+/// Times within this process, with the part that counts there.
+pub fn told(what: &str, times: Vec<Duration>) -> Times {
+    let mut sorted = times.clone();
+    sorted.sort();
+    let p95 = sorted[sorted.len() * 95 / 100];
+    let times = Times::of(times);
+    let (p50, p95) = (millis(times.p50), millis(p95));
+    row(what, &format!("p50 {p50:.2} ms  p95 {p95:.2} ms"));
+    times
+}

@@ -1,7 +1,10 @@
-//! Identifiers. Opaque to everyone but the store, and never mixed up with each other.
+//! Identifiers. Opaque to everyone but the store, and never mixed up with each other. Every word of a
+//! stream carries some, so their text is shared.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The longest identifier.
 const MAX_CHARS: usize = 64;
@@ -10,18 +13,18 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(
-            Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+            Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema,
         )]
-        #[serde(from = "String", into = "String")]
+        #[serde(from = "String")]
         #[schemars(with = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The identifier with this text. A text that no identifier of ours could have
             /// becomes the empty one, which no row has: asking for it finds nothing.
             pub fn new(text: impl Into<String>) -> Self {
                 let text = text.into();
-                if is_wellformed(&text) { Self(text) } else { Self::default() }
+                if is_wellformed(&text) { Self(text.into()) } else { Self::default() }
             }
 
             /// The text, for a statement or an address.
@@ -36,9 +39,15 @@ macro_rules! ids {
             }
         }
 
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
         impl From<$name> for String {
             fn from(id: $name) -> Self {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
 

@@ -92,6 +92,21 @@ impl Link {
         row.map(Conversation::from).ok_or(StoreError::NotFound("conversation"))
     }
 
+    /// The conversation that is in use with the agent of a persona outside the bin.
+    pub async fn agent_conversation(
+        &mut self,
+        persona: &PersonaId,
+    ) -> Result<Option<Conversation>, StoreError> {
+        const SQL: &str = "select c.conversation_id, c.kind, c.persona_id, c.leaf_id, c.created_at
+            from persona p join conversation c on c.space_id = p.space_id
+                and c.conversation_id = p.agent_conversation_id and c.deleted_at is null
+            where p.space_id = $1 and p.persona_id = $2 and p.deleted_at is null";
+        let space = self.space.clone();
+        let row: Option<ConversationRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(persona.as_str()).fetch_optional(wire).await?);
+        Ok(row.map(Conversation::from))
+    }
+
     /// The conversations with a persona of one kind, the last first.
     pub async fn conversations(
         &mut self,

@@ -6,14 +6,13 @@
 use std::time::Duration;
 
 use async_stream::stream as made_of;
-use axum::response::sse::Event;
 use futures_util::{FutureExt, Stream, StreamExt};
 use leptos::prelude::*;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    super::sse::{EventStream, stream},
+    super::sse::{Event, EventStream, stream},
     shown::{html, proposal, shown_turn},
     words::OpenWords,
 };
@@ -64,8 +63,7 @@ pub async fn follow(state: AppState, desk: Desk, id: &RunId) -> Result<EventStre
     let run = desk.agent.run(&desk.scope, id).await?;
     let name = desk.agent.name_of(&desk.scope, &run.conversation_id).await?;
     let events = desk.agent.watch(&desk.scope, id, 0).await?;
-    let told = patches(desk, name, run, events)
-        .map(|patch| Event::default().json_data(patch).unwrap_or_default());
+    let told = patches(desk, name, run, events).map(|patch| Event::telling(&patch));
     Ok(stream(told, state.closing))
 }
 

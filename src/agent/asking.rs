@@ -1,0 +1,87 @@
+//! What a model is asked: the window of the conversation, and the question made of it.
+
+use std::pin::{Pin, pin};
+
+use futures_util::{
+    StreamExt,
+    stream::{BoxStream, Peekable},
+};
+use tokio::time::Instant;
+
+use super::{Agent, driver::Brief, notes, window};
+use crate::{
+    domain::{
+        error::ApiError,
+        message::{Part, PartBody},
+        run::Run,
+        tokens::estimate,
+    },
+    providers::{Ask, ModelEvent, ProviderError, Thoughts},
+    store::{Link, StoreError},
+};
+
+/// What a model answers, piece by piece. Dropping it closes the connection.
+pub(super) type Answer = Peekable<BoxStream<'static, Result<ModelEvent, ProviderError>>>;
+
+/// An answer that was asked for before its run was driven.
+pub(super) struct Asked {
+    /// The answer.
+    pub answer: Answer,
+    /// When it was asked for.
+    pub at: Instant,
+}
+
+impl Agent {
+    /// Asks the model of a run: the branch as this link sees it, and what the run has said and done so
+    /// far. Nothing is sent before the answer is polled, and nothing of the branch is held from then on.
+    pub(super) async fn ask_model(
+        &self,
+        link: &mut Link,
+        run: &Run,
+        brief: &Brief,
+        so_far: Vec<Part>,
+    ) -> Result<Answer, ApiError> {
+        let (route, model) = (&brief.route, &brief.route.model);
+        let mut branch = match &brief.chat {
+            Some(chat) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
+            None => link.branch(&run.message_id).await?,
+        };
+        let decided = notes::decided(link, run, &branch).await?;
+        let context = brief.context.as_ref().map(|sight| sight.told.as_str());
+        notes::add(&mut branch, context, decided);
+        if !so_far.is_empty() {
+            branch.push(run.reply(so_far));
+        }
+        // A model that knows no tools is not told of any.
+        if !model.tools {
+            for message in &mut branch {
+                message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
+            }
+        }
+        let max_tokens = self.answer_tokens(route);
+        let reserved = estimate(&brief.system) as u64 + max_tokens;
+        let turns = window::fit(&branch, window::room(model.context, reserved));
+        let ask = Ask {
+            service: &route.service.service,
+            model: &model.name,
+            system: &brief.system,
+            turns: &turns,
+            tools: if model.tools { brief.tools.specs() } else { &[] },
+            max_tokens,
+            thoughts: Thoughts::AsIs,
+            quirks: route.quirks,
+        };
+        Ok(self.shared.providers.ask(route, &ask).peekable())
+    }
+}
+
+/// Keeps what a link holds while the model is asked already: a disk takes its time. When it cannot be
+/// kept, whoever called drops the answer unseen.
+pub(super) async fn commit_asking(link: Link, answer: &mut Answer) -> Result<(), StoreError> {
+    let (mut commit, first) = (pin!(link.commit()), Pin::new(answer).peek());
+    tokio::select! {
+        biased;
+        kept = &mut commit => kept,
+        _ = first => commit.await,
+    }
+}
