@@ -228,12 +228,24 @@ fn fold(
     push(SegmentKind::Same, &text[tail..], None);
 }
 
+/// Where about so many characters end, behind a whole word when there is one.
 fn cut_at(text: &str, chars: usize) -> usize {
-    text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    if end == text.len() {
+        return end;
+    }
+    let last = text[..end].char_indices().rfind(|(_, letter)| letter.is_whitespace());
+    last.map_or(end, |(at, space)| at + space.len_utf8())
 }
 
+/// Where about so many characters before the end begin, with a whole word when there is one.
 fn cut_from_end(text: &str, chars: usize) -> usize {
-    text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at)
+    let start = text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at);
+    if start == 0 || text[..start].ends_with(char::is_whitespace) {
+        return start;
+    }
+    let next = text[start..].char_indices().find(|(_, letter)| letter.is_whitespace());
+    next.map_or(start, |(at, space)| start + at + space.len_utf8())
 }
 
 #[cfg(test)]
@@ -293,6 +305,18 @@ mod tests {
 
         assert!(told.starts_with("[…2\u{202f}340 characters unchanged…]word"), "{told}");
         assert!(told.ends_with("[-end-][+fin+]"));
+    }
+
+    #[test]
+    fn a_fold_cuts_no_word_in_two_unless_there_is_only_one() {
+        let long = "wonderful\u{3000}".repeat(100);
+        let told = shown(&format!("a {long} z"), &format!("b {long} y"));
+        let (before, after) = told.split_once(" characters unchanged…]").unwrap();
+        assert!(before.contains("wonderful\u{3000}[…"), "{told}");
+        assert!(after.starts_with("wonderful\u{3000}"), "{told}");
+
+        let one = "x".repeat(2000);
+        assert!(shown(&format!("{one} a"), &format!("{one} b")).contains("unchanged…]xxx"));
     }
 
     #[test]

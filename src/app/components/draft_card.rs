@@ -114,9 +114,9 @@ fn Open(draft: Proposal, place: &'static str) -> impl IntoView {
             {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose/> }).collect_view()}
         </form>
         <div class="row tight draft-more">
-            <button class="button" form=words.clone() name="take" value="all" data-key="a">{accept}</button>
+            <button class="button small" form=words.clone() name="take" value="all" data-key="a">{accept}</button>
             {can_choose.then(|| view! {
-                <button class="button quiet" form=words name="take" value="chosen">"Accept the marked"</button>
+                <button class="button quiet small" form=words name="take" value="chosen">"Accept the marked"</button>
             })}
             {editable.then(|| view! {
                 <details id=format!("{place}-edit-{id}")>
