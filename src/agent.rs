@@ -7,8 +7,11 @@
 
 mod asking;
 mod chat_background;
+mod chat_compare;
 mod chat_files;
+mod chat_map;
 mod chat_marks;
+mod chat_story;
 mod chat_tree;
 mod chats;
 mod companion;

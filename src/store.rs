@@ -3,6 +3,7 @@
 //! The one rule of the room: nothing leaves a [`Link`] that is not of the Space the link was opened
 //! for, and every statement is written once for both databases.
 
+mod branch;
 mod change;
 mod chat;
 mod connect;

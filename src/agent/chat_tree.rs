@@ -348,7 +348,7 @@ async fn end_below(
 }
 
 /// A message of this chat that a request names in a field.
-async fn named(
+pub(super) async fn named(
     link: &mut Link,
     chat: &ConversationId,
     message: &MessageId,
@@ -373,7 +373,7 @@ async fn free(link: &mut Link, chat: &ConversationId) -> Result<Conversation, Ap
     }
 }
 
-async fn check_visible(
+pub(super) async fn check_visible(
     link: &mut Link,
     chat: &ConversationId,
     message: &MessageId,

@@ -106,6 +106,45 @@ pub struct TreeNode {
     pub created_at: Timestamp,
 }
 
+/// A part of the map: so many messages around one, in the order in which they were written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapWindow {
+    /// The messages.
+    pub nodes: Vec<TreeNode>,
+    /// Those of them that stand on the path that is shown.
+    pub on_path: Vec<MessageId>,
+    /// Set when there are earlier ones: the first of these.
+    pub earlier: Option<MessageId>,
+    /// Set when there are later ones: the last of these.
+    pub later: Option<MessageId>,
+}
+
+/// What was found in the messages of a chat.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundInTree {
+    /// The messages, the newest first; their excerpts are what stands around the words.
+    pub nodes: Vec<TreeNode>,
+    /// Whether there may be more than these.
+    pub more: bool,
+}
+
+/// What stands around words in a text, on one line; `None` when they are not in it. Letters count as
+/// the same whether they are large or small.
+pub fn excerpt_around(text: &str, words: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = words.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    if wanted.is_empty() {
+        return None;
+    }
+    let at = line.to_lowercase().find(&wanted)?;
+    // A small letter may be longer than its large one: the place is near enough, and never within one.
+    let from = line.to_lowercase()[..at].chars().count().saturating_sub(EXCERPT_CHARS / 3);
+    let cut: String = line.chars().skip(from).take(EXCERPT_CHARS).collect();
+    let before = if from > 0 { "…" } else { "" };
+    let after = if from + EXCERPT_CHARS < line.chars().count() { "…" } else { "" };
+    Some(format!("{before}{}{after}", cut.trim()))
+}
+
 /// The first words of a message, on one line.
 pub fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -118,6 +157,19 @@ pub fn excerpt(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_whatever_their_letters_and_shown_with_what_stands_around() {
+        assert_eq!(
+            excerpt_around("Über\nden Fluss", "über DEN").as_deref(),
+            Some("Über den Fluss")
+        );
+        assert_eq!(excerpt_around("One two", "three"), None);
+        assert_eq!(excerpt_around("One two", " "), None);
+        let long = format!("{}needle {}", "hay ".repeat(40), "hay ".repeat(40));
+        let found = excerpt_around(&long, "needle").unwrap();
+        assert!(found.starts_with('…') && found.ends_with('…') && found.contains("needle"));
+    }
 
     #[test]
     fn first_words_are_one_line_and_are_cut_between_letters() {

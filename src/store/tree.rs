@@ -13,7 +13,7 @@ use crate::domain::{
 };
 
 /// The longest way that is gone in a tree.
-const MAX_STEPS: i64 = 20_000;
+pub(super) const MAX_STEPS: i64 = 20_000;
 /// How many messages of a chat are searched.
 const SEARCHED_MESSAGES: i64 = 200;
 /// How much of them.
@@ -34,7 +34,7 @@ struct PathRow {
 }
 
 #[derive(FromRow)]
-struct NodeRow {
+pub(super) struct NodeRow {
     #[sqlx(flatten)]
     message: MessageRow,
     label: String,

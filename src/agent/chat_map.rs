@@ -1,0 +1,108 @@
+//! The map of a chat: the messages around one, those that were marked, and those with certain words.
+
+use std::collections::HashSet;
+
+use super::{Agent, chat_tree::named, chats::chat_conversation};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError,
+        id::{ConversationId, MessageId},
+        tree::{FoundInTree, MapWindow, TreeNode, excerpt_around},
+    },
+};
+
+/// How many messages before and after one a map shows.
+const HALF: u32 = 500;
+/// The most messages that are looked through for words.
+const SEARCHED: usize = 20_000;
+/// How many are read at once.
+const AT_ONCE: u32 = 1000;
+/// The most messages that are found.
+const MOST_FOUND: usize = 50;
+/// The most marked messages that are listed.
+const MOST_MARKED: u32 = 200;
+
+impl Agent {
+    /// The map around a message, or around the end of the path that is shown.
+    pub async fn map_window(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        around: Option<&MessageId>,
+        leaf: Option<&MessageId>,
+    ) -> Result<MapWindow, ApiError> {
+        let mut link = self.read(scope).await?;
+        chat_conversation(&mut link, chat).await?;
+        let middle = match around.or(leaf) {
+            Some(middle) => Some(named(&mut link, chat, middle, "around").await?),
+            None => None,
+        };
+        let middle_id = middle.as_ref().map(|middle| middle.message.id.clone());
+        let mut before = link.messages_before(chat, middle_id.as_ref(), HALF + 1).await?;
+        let mut after = match &middle_id {
+            Some(middle) => link.messages_after(chat, Some(middle), HALF + 1).await?,
+            None => Vec::new(),
+        };
+        let (earlier, later) = (before.len() > HALF as usize, after.len() > HALF as usize);
+        before.truncate(HALF as usize);
+        after.truncate(HALF as usize);
+        let nodes: Vec<TreeNode> =
+            before.into_iter().rev().chain(middle).chain(after).map(TreeNode::from).collect();
+        let way: HashSet<MessageId> = match leaf {
+            Some(leaf) => link.way_up(chat, leaf).await?.into_iter().collect(),
+            None => HashSet::new(),
+        };
+        let ids = nodes.iter().map(|node| node.id.clone());
+        let on_path = ids.filter(|id| way.contains(id)).collect();
+        let first = nodes.first().filter(|_| earlier).map(|node| node.id.clone());
+        let last = nodes.last().filter(|_| later).map(|node| node.id.clone());
+        Ok(MapWindow { nodes, on_path, earlier: first, later: last })
+    }
+
+    /// The messages of a chat that have these words, on all branches, the newest first.
+    pub async fn find_in_chat(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        words: &str,
+    ) -> Result<FoundInTree, ApiError> {
+        let mut link = self.read(scope).await?;
+        chat_conversation(&mut link, chat).await?;
+        let mut found = FoundInTree::default();
+        if words.trim().is_empty() {
+            return Ok(found);
+        }
+        let (mut before, mut searched) = (None, 0);
+        loop {
+            let some = link.messages_before(chat, before.as_ref(), AT_ONCE).await?;
+            let Some(last) = some.last() else { return Ok(found) };
+            before = Some(last.message.id.clone());
+            searched += some.len();
+            for marked in some {
+                let named = excerpt_around(&marked.label, words);
+                let said = || excerpt_around(&marked.message.text(), words);
+                let Some(excerpt) = named.or_else(said) else { continue };
+                if found.nodes.len() == MOST_FOUND {
+                    return Ok(FoundInTree { more: true, ..found });
+                }
+                found.nodes.push(TreeNode { excerpt, ..TreeNode::from(marked) });
+            }
+            if searched >= SEARCHED {
+                return Ok(FoundInTree { more: true, ..found });
+            }
+        }
+    }
+
+    /// The messages of a chat that a person labelled, bookmarked or hid, wherever they are.
+    pub async fn moments(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+    ) -> Result<Vec<TreeNode>, ApiError> {
+        let mut link = self.read(scope).await?;
+        chat_conversation(&mut link, chat).await?;
+        let marked = link.marked_messages(chat, MOST_MARKED).await?;
+        Ok(marked.into_iter().map(TreeNode::from).collect())
+    }
+}
