@@ -99,8 +99,10 @@ impl Agent {
         let input_tokens = system + sent.iter().map(window::tokens).sum::<u64>();
         let usage =
             Usage { input: Some(input_tokens), output: Some(output_tokens), ..Usage::default() };
+        let more = Usage { input: Some(1000), ..Usage::default() };
         Ok(Estimate {
             cost_micros: route.model.price.map(|price| price.micros(usage)),
+            more_micros: route.model.price.map(|price| price.micros(more)),
             model: route.model.id,
             input_tokens,
             output_tokens,

@@ -2,8 +2,10 @@
 
 pub mod answers;
 pub mod avatar;
+pub mod chat_compare;
 pub mod chat_map;
 pub mod chat_settings;
+pub mod chat_story;
 pub mod chat_turn;
 pub mod draft_box;
 pub mod draft_card;
@@ -12,6 +14,7 @@ pub mod entry_versions;
 pub mod frame;
 pub mod icon;
 pub mod live;
+pub mod model_field;
 pub mod notice;
 pub mod page_title;
 pub mod palette;

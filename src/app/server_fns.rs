@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod audit;
 pub mod bin;
+pub mod chat_tree;
 pub mod chats;
 pub mod conflicts;
 pub mod knowledge;
@@ -10,6 +11,7 @@ pub mod models;
 pub mod personas;
 pub mod proposals;
 pub mod rail;
+pub mod roleplay;
 pub mod search;
 pub mod settings;
 pub mod test_inputs;

@@ -298,6 +298,25 @@ pub struct ChatSummary {
     pub updated_at: Timestamp,
 }
 
+impl From<Chat> for ChatSummary {
+    fn from(chat: Chat) -> Self {
+        Self {
+            id: chat.id,
+            title: chat.title,
+            mode: chat.mode,
+            persona_id: chat.persona_id,
+            persona_name: chat
+                .members
+                .into_iter()
+                .next()
+                .map(|first| first.name)
+                .unwrap_or_default(),
+            created_at: chat.created_at,
+            updated_at: chat.updated_at,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

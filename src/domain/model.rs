@@ -116,6 +116,14 @@ pub struct Model {
     pub reasoning: bool,
 }
 
+impl Model {
+    /// What it can do beside words.
+    pub fn abilities(&self) -> impl Iterator<Item = &'static str> {
+        let known = [(self.tools, "tools"), (self.vision, "images"), (self.reasoning, "thinking")];
+        known.into_iter().filter_map(|(can, name)| can.then_some(name))
+    }
+}
+
 /// A service that runs models: how it is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -142,8 +142,33 @@ pub struct Estimate {
     pub output_tokens: u64,
     /// The price in millionths of a dollar; `null` when the model's price is not known.
     pub cost_micros: Option<u64>,
+    /// What a thousand tokens more would add to it.
+    pub more_micros: Option<u64>,
     /// How many messages would go along, this one included.
     pub messages: u64,
+}
+
+impl Estimate {
+    /// For people: the model, the tokens, and the price.
+    pub fn told(&self) -> String {
+        let tokens = self.input_tokens + self.output_tokens;
+        let price = match self.cost_micros {
+            Some(0) => "free".to_owned(),
+            Some(micros) => {
+                format!("about ${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
+            }
+            None => "at a price that is not known".to_owned(),
+        };
+        format!("The next message: {}, about {tokens} tokens, {price}", self.model)
+    }
+
+    /// The same with so many tokens more.
+    pub fn with(mut self, tokens: u64) -> Self {
+        self.input_tokens += tokens;
+        let more = self.more_micros.map(|micros| micros * tokens / 1000).unwrap_or_default();
+        self.cost_micros = self.cost_micros.map(|micros| micros + more);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -159,6 +184,24 @@ mod tests {
 
         assert_eq!(kept.sections[0].1, None);
         assert_eq!(kept.sections("Be brief."), sections);
+    }
+
+    #[test]
+    fn an_estimate_grows_with_what_is_typed() {
+        let estimate = Estimate {
+            model: "m".into(),
+            input_tokens: 900,
+            output_tokens: 100,
+            cost_micros: Some(1200),
+            more_micros: Some(3000),
+            messages: 1,
+        };
+
+        assert_eq!(estimate.told(), "The next message: m, about 1000 tokens, about $0.0012");
+        assert!(estimate.clone().with(500).told().ends_with("about 1500 tokens, about $0.0027"));
+        let unknown = Estimate { cost_micros: None, more_micros: None, ..estimate.clone() };
+        assert!(unknown.with(1).told().ends_with("at a price that is not known"));
+        assert!(Estimate { cost_micros: Some(0), ..estimate }.told().ends_with("free"));
     }
 
     #[test]

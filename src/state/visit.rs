@@ -4,14 +4,27 @@ use axum::http::{HeaderValue, header, request::Parts};
 use leptos::context::use_context;
 use leptos_axum::ResponseOptions;
 
+use super::Desk;
 use crate::{
-    app::server_fns::chats::ChatTurn,
+    app::server_fns::{
+        chat_tree::{Compared, ComparedTurn, Paragraph, Side},
+        chats::ChatTurn,
+    },
     domain::{
         change::{Entity, EntityKind},
-        id::ConversationId,
+        chat::{ChatMode, ChatSummary},
+        compare::{ComparedRow, Comparison, sides},
+        diff::Segment,
+        error::ApiError,
+        id::{ConversationId, PersonaId},
+        list::{PAGE_SIZE, Page},
+        message::Message,
+        paragraph::paragraphs,
+        search::SearchKind,
         tree::PathMessage,
     },
     markdown,
+    search::Question,
     store::new_id,
 };
 
@@ -50,7 +63,62 @@ pub fn chat_at(address: &str) -> Option<ConversationId> {
     entity.map(|entity| ConversationId::new(entity.id))
 }
 
-/// A message with its words rendered.
-pub fn shown_turn(said: PathMessage) -> ChatTurn {
-    ChatTurn { html: markdown::to_html(&said.content), said }
+/// A message with its words rendered; in a story, paragraph by paragraph.
+pub fn shown_turn(said: PathMessage, mode: ChatMode) -> ChatTurn {
+    let told = match mode {
+        ChatMode::Story if !said.generating => paragraphs(&said.content),
+        ChatMode::Story | ChatMode::Roleplay => Vec::new(),
+    };
+    let paragraphs = told.into_iter().map(|range| Paragraph {
+        text: said.content[range.clone()].to_owned(),
+        html: markdown::to_html(&said.content[range]),
+    });
+    ChatTurn { paragraphs: paragraphs.collect(), html: markdown::to_html(&said.content), said }
+}
+
+/// Two branches with their words rendered, and marked where both answer the same.
+pub fn compared(comparison: Comparison) -> Compared {
+    let Comparison { left, right, common, shared, rows, from, next } = comparison;
+    let shared = shared.iter().map(|message| side(message, Vec::new())).collect();
+    let turns = rows.into_iter().map(compared_turn).collect();
+    Compared { left, right, common, shared, turns, from, next }
+}
+
+fn compared_turn(row: ComparedRow) -> ComparedTurn {
+    let words = |message: &Option<Message>| message.as_ref().map(Message::text);
+    let (one, other) = (words(&row.left), words(&row.right));
+    let same = one.is_some() && one == other;
+    let marked = match (one, other) {
+        (Some(one), Some(other)) if row.comparable && !same => sides(&one, &other),
+        _ => None,
+    };
+    let (one, other) = marked.unwrap_or_default();
+    let left = row.left.map(|message| side(&message, one));
+    ComparedTurn { left, right: row.right.map(|message| side(&message, other)), same }
+}
+
+fn side(message: &Message, segments: Vec<Segment>) -> Side {
+    let html = markdown::to_html(&message.text());
+    Side { id: message.id.clone(), role: message.role, html, segments }
+}
+
+/// The chats with certain words in their titles or in what was said, the best first; of one persona, if
+/// it is named.
+pub async fn found_chats(
+    desk: &Desk,
+    persona: Option<&PersonaId>,
+    words: &str,
+) -> Result<Page<ChatSummary>, ApiError> {
+    let question = Question { text: words, kind: Some(SearchKind::Chat), limit: PAGE_SIZE };
+    let found = desk.search.find(&desk.scope.space, question).await?;
+    let mut link = desk.read().await?;
+    let mut items = Vec::new();
+    for hit in found.items {
+        // One that went to the bin just now is not found.
+        let Ok(chat) = link.chat(&ConversationId::new(hit.id)).await else { continue };
+        if persona.is_none_or(|persona| chat.persona_id == *persona) {
+            items.push(ChatSummary::from(chat));
+        }
+    }
+    Ok(Page { items, next: None })
 }

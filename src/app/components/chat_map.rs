@@ -1,164 +1,278 @@
-//! The map of a chat: every message as a dot, every branch as a line. A dot leads to its message.
+//! The map of a chat: every message as a dot, every branch as a line, long stretches folded. A dot
+//! shows what can be done with its message.
+//!
+//! What it shows is in the address (`?map`, `around`, `at`, `find`, `whole`, and `compare` while one
+//! looks for the other branch). Without JavaScript it is a drawing that scrolls.
 
-use std::collections::HashMap;
+mod drawing;
 
+use drawing::drawn;
 use leptos::{prelude::*, server_fn::ServerFn};
+use leptos_router::location::Url;
 
-use super::{chat_settings::Drawer, problem::PageProblem};
+use super::{
+    chat_settings::Drawer,
+    icon::{Glyph, Icon},
+    problem::PageProblem,
+    when::When,
+};
 use crate::{
-    app::server_fns::chats::{MOST_NODES, PruneMessage, map_chat},
+    app::server_fns::{
+        chat_tree::{MapData, map_chat},
+        chats::{GoToMessage, MarkMessage, PruneMessage},
+    },
     domain::{
         id::{ConversationId, MessageId},
         message::Role,
-        tree::TreeNode,
+        tree::{FoundInTree, MOMENT, TreeNode},
     },
 };
 
-const STEP: usize = 22;
+/// What is wanted of a map.
+#[derive(Clone, Debug, Default)]
+pub struct MapAsk {
+    /// Of which chat.
+    pub chat: ConversationId,
+    /// Where the path that is shown ends.
+    pub leaf: Option<MessageId>,
+    /// Around which message it is drawn.
+    pub around: Option<MessageId>,
+    /// The message that is chosen.
+    pub at: Option<MessageId>,
+    /// The words that are looked for.
+    pub find: String,
+    /// The branch for which another one is looked for.
+    pub compare: Option<MessageId>,
+    /// Whether nothing is folded.
+    pub whole: bool,
+}
+
+impl MapAsk {
+    /// Its address.
+    fn address(&self) -> String {
+        let mut address = format!("/chats/{}?map=1", self.chat);
+        let asked = [("around", &self.around), ("at", &self.at), ("compare", &self.compare)];
+        for (name, id) in asked {
+            if let Some(id) = id {
+                address.push_str(&format!("&{name}={id}"));
+            }
+        }
+        if !self.find.is_empty() {
+            address.push_str(&format!("&find={}", Url::escape(&self.find)));
+        }
+        if self.whole {
+            address.push_str("&whole=1");
+        }
+        address
+    }
+
+    /// The same map around another message.
+    fn around(&self, id: &MessageId) -> String {
+        Self { around: Some(id.clone()), at: None, ..self.clone() }.address()
+    }
+
+    /// Where a dot leads: to what can be done with its message, or to the comparison with its branch.
+    fn choose(&self, id: &MessageId) -> String {
+        match &self.compare {
+            Some(compare) => format!("/chats/{}?compare={compare}&with={id}", self.chat),
+            None => Self { at: Some(id.clone()), ..self.clone() }.address() + "#map-here",
+        }
+    }
+
+    /// The same for a message that may not be drawn yet.
+    fn find(&self, id: &MessageId) -> String {
+        Self { around: None, ..self.clone() }.choose(id)
+    }
+}
+
+/// What a person calls who says something.
+fn who(role: Role) -> &'static str {
+    match role {
+        Role::User => "You",
+        Role::Assistant => "Persona",
+    }
+}
 
 /// The map.
 #[component]
 pub fn ChatMap(
-    /// Of which chat.
-    chat: ConversationId,
-    /// Where the path that is shown ends.
-    leaf: Option<MessageId>,
+    /// What is wanted of it.
+    ask: MapAsk,
 ) -> impl IntoView {
-    let home = format!("/chats/{chat}");
+    let home = format!("/chats/{}", ask.chat);
     view! {
-        <Drawer title="Map" home>
+        <Drawer title="Map" home wide=true>
             <Suspense>
-                {
-                    let chat = chat.clone();
-                    Suspend::new(async move {
-                        match map_chat(chat.clone()).await {
-                            Ok(nodes) => drawn(&chat, &nodes, leaf.as_ref()).into_any(),
-                            Err(error) => view! { <PageProblem error/> }.into_any(),
-                        }
-                    })
-                }
+                {Suspend::new(async move {
+                    let MapAsk { chat, leaf, around, at, find, .. } = ask.clone();
+                    match map_chat(chat, leaf, around, at, find).await {
+                        Ok(data) => shown(&ask, data).into_any(),
+                        Err(error) => view! { <PageProblem error/> }.into_any(),
+                    }
+                })}
             </Suspense>
         </Drawer>
     }
 }
 
-/// Where a message stands: how deep, and on which branch from the left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spot {
-    depth: usize,
-    lane: usize,
-}
-
-/// Places messages so that first children stand below their parents and further ones to the right.
-/// Parents come before their children.
-fn spots(nodes: &[TreeNode]) -> Vec<Spot> {
-    let at: HashMap<&MessageId, usize> =
-        nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
-    let mut spots = vec![Spot::default(); nodes.len()];
-    let mut continued = vec![false; nodes.len()];
-    let (mut lanes, mut roots) = (0, 0);
-    for (number, node) in nodes.iter().enumerate() {
-        let parent = node.parent_id.as_ref().and_then(|parent| at.get(parent)).copied();
-        let goes_on = parent.is_some_and(|parent| !std::mem::replace(&mut continued[parent], true));
-        let depth = parent.map_or(0, |parent| spots[parent].depth + 1);
-        let lane = match parent {
-            Some(parent) if goes_on => spots[parent].lane,
-            None if roots == 0 => 0,
-            _ => {
-                lanes += 1;
-                lanes
-            }
-        };
-        roots += usize::from(parent.is_none());
-        spots[number] = Spot { depth, lane };
-    }
-    spots
-}
-
-fn drawn(chat: &ConversationId, nodes: &[TreeNode], leaf: Option<&MessageId>) -> AnyView {
-    if nodes.is_empty() {
-        return view! { <p class="faint">"Nothing was said yet."</p> }.into_any();
-    }
-    let spots = spots(nodes);
-    let at: HashMap<&MessageId, usize> =
-        nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
-    let mut on_path = vec![false; nodes.len()];
-    let mut here = leaf.and_then(|leaf| at.get(leaf)).copied();
-    while let Some(number) = here {
-        on_path[number] = true;
-        here = nodes[number].parent_id.as_ref().and_then(|parent| at.get(parent)).copied();
-    }
-    let x = |spot: Spot| STEP / 2 + spot.lane * STEP;
-    let y = |spot: Spot| STEP / 2 + spot.depth * STEP;
-    let width = STEP * (1 + spots.iter().map(|spot| spot.lane).max().unwrap_or_default());
-    let height = STEP * (1 + spots.iter().map(|spot| spot.depth).max().unwrap_or_default());
-    let lines = nodes.iter().enumerate().filter_map(|(number, node)| {
-        let parent = *at.get(node.parent_id.as_ref()?)?;
-        let (from, to) = (spots[parent], spots[number]);
-        let path = format!("M{} {}V{}L{} {}", x(from), y(from), y(to) - STEP / 2, x(to), y(to));
-        Some(view! { <path d=path class:here=on_path[number]/> })
-    });
-    let dots = nodes.iter().enumerate().map(|(number, node)| {
-        let spot = spots[number];
-        let who = match node.role {
-            Role::User => "You",
-            Role::Assistant => "Persona",
-        };
-        let named = if node.label.is_empty() { String::new() } else { format!("{}: ", node.label) };
-        let title = format!("{named}{who}: {}", node.excerpt);
-        let label = title.clone();
-        let href = format!("/chats/{chat}?leaf={}", node.id);
-        view! {
-            <a href=href aria-label=label>
-                <circle
-                    cx=x(spot)
-                    cy=y(spot)
-                    r=if node.bookmarked || !node.label.is_empty() { 7 } else { 5 }
-                    class:you=node.role == Role::User
-                    class:here=on_path[number]
-                    class:pruned=node.pruned
-                    class:marked=node.bookmarked
-                ><title>{title}</title></circle>
-            </a>
-        }
-    });
-    let more = nodes.len() >= MOST_NODES as usize;
+fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
+    let MapData { window, found, moments, chosen } = data;
+    let link = |id: Option<&MessageId>| id.map(|id| ask.around(id));
+    let (earlier, later) = (link(window.earlier.as_ref()), link(window.later.as_ref()));
+    let cancel = ask.compare.as_ref().map(|_| MapAsk { compare: None, ..ask.clone() }.address());
+    let is_chosen = chosen.is_some();
     view! {
-        {more.then(|| view! { <p class="small faint">{format!("Only the first {MOST_NODES} messages are drawn.")}</p> })}
-        <div class="map">
-            <svg width=width height=height viewBox=format!("0 0 {width} {height}") role="group" aria-label="All branches">
-                {lines.collect_view()}
-                {dots.collect_view()}
-            </svg>
+        {cancel.map(|cancel| view! {
+            <p class="told row apart small">
+                <span>"Choose a message of the branch to compare with."</span>
+                <a href=cancel class="button quiet small">"Cancel"</a>
+            </p>
+        })}
+        <Find ask=ask.clone() found=found.clone()/>
+        {chosen.map(|node| view! { <Chosen ask=ask.clone() node on_path=window.on_path.clone()/> })}
+        <div class="row apart map-tools">
+            <span class="faint small">{told(&window.nodes, is_chosen)}</span>
+            <span class="row tight needs-script">
+                <button type="button" class="icon" data-zoom="out" aria-label="Smaller" title="Smaller (−)">"−"</button>
+                <button type="button" class="icon" data-zoom="in" aria-label="Larger" title="Larger (+)">"+"</button>
+            </span>
         </div>
-        {moments(chat, nodes)}
+        {earlier.map(|earlier| view! { <p class="more"><a class="button quiet small" href=earlier>"Earlier messages"</a></p> })}
+        {drawn(ask, &window, &found)}
+        {later.map(|later| view! { <p class="more"><a class="button quiet small" href=later>"Later messages"</a></p> })}
+        {marked(ask, &moments)}
     }
-    .into_any()
 }
 
-/// The moments that a person marked, and the branches that are pruned.
-fn moments(chat: &ConversationId, nodes: &[TreeNode]) -> impl IntoView {
-    let marked = nodes.iter().filter(|node| node.bookmarked || !node.label.is_empty());
+fn told(nodes: &[TreeNode], is_chosen: bool) -> String {
+    let count = match nodes.len() {
+        0 => return "Nothing was said yet.".to_owned(),
+        1 => "1 message".to_owned(),
+        more => format!("{more} messages"),
+    };
+    if is_chosen { count } else { format!("{count}. Choose one to go there, label it or compare.") }
+}
+
+/// Looks for words in all messages of the chat.
+#[component]
+fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
+    let home = format!("/chats/{}", ask.chat);
+    let asked = !ask.find.trim().is_empty();
+    let count = match (found.nodes.len(), found.more) {
+        (0, false) => "No message has these words.".to_owned(),
+        (0, true) => "None of the newest messages has these words.".to_owned(),
+        (1, false) => "1 message has these words.".to_owned(),
+        (count, false) => format!("{count} messages have these words."),
+        (count, true) => format!("These {count} messages have them, and there may be more."),
+    };
+    let compare = ask.compare.clone();
+    let words = ask.find.clone();
+    view! {
+        <form method="get" action=home class="search" role="search">
+            <Glyph icon=Icon::Search/>
+            <input type="hidden" name="map" value="1"/>
+            {compare.map(|compare| view! { <input type="hidden" name="compare" value=compare.to_string()/> })}
+            <label class="sr" for="search">"Find in all branches"</label>
+            <input id="search" type="search" name="find" autocomplete="off" placeholder="Find in all branches" value=words/>
+            <button class="button quiet">"Find"</button>
+        </form>
+        {asked.then(|| view! {
+            <p class="faint small" role="status">{count}</p>
+            <ul class="moments found">
+                {found.nodes.into_iter().map(|node| {
+                    let here = ask.at.as_ref() == Some(&node.id);
+                    view! {
+                        <li>
+                            <a href=ask.find(&node.id) aria-current=here.then_some("true")>{node.excerpt}</a>
+                            <span class="faint small">" " {who(node.role)} {node.pruned.then_some(", pruned")}</span>
+                        </li>
+                    }
+                }).collect_view()}
+            </ul>
+        })}
+    }
+}
+
+/// What can be done with the message that is chosen.
+#[component]
+fn Chosen(ask: MapAsk, node: TreeNode, on_path: Vec<MessageId>) -> impl IntoView {
+    let id = node.id.to_string();
+    let hidden = {
+        let id = id.clone();
+        move || view! { <input type="hidden" name="id" value=id.clone()/> }
+    };
+    let beside = ask.leaf.as_ref().filter(|_| !on_path.contains(&node.id));
+    let compare = beside
+        .filter(|_| !node.pruned)
+        .map(|leaf| format!("/chats/{}?compare={leaf}&with={id}", ask.chat));
+    let bookmark = if node.bookmarked { "Remove the bookmark" } else { "Bookmark" };
+    let pruned = node.pruned;
+    view! {
+        <section class="card stack tight" aria-label="The chosen message" id="map-chosen">
+            <p class="who">
+                <strong>{who(node.role)}</strong> " " <When at=node.created_at/>
+                {(!node.label.is_empty()).then(|| view! { <span class="badge">{node.label.clone()}</span> })}
+                {node.bookmarked.then(|| view! { <span class="badge good">"Bookmarked"</span> })}
+                {pruned.then(|| view! { <span class="badge">"Pruned"</span> })}
+            </p>
+            <p>{node.excerpt}</p>
+            <div class="row tight wraps">
+                {(!pruned).then(|| view! {
+                    <form method="post" action=GoToMessage::url() data-quiet>
+                        <input type="hidden" name="chat" value=ask.chat.to_string()/>
+                        {hidden()}
+                        <button class="button small">"Go there"</button>
+                    </form>
+                })}
+                {compare.map(|compare| view! { <a class="button quiet small" href=compare>"Compare with what is shown"</a> })}
+                <form method="post" action=MarkMessage::url() data-quiet>
+                    {hidden()}
+                    <input type="hidden" name="bookmarked" value=(!node.bookmarked).to_string()/>
+                    <button class="button quiet small">{bookmark}</button>
+                </form>
+                {pruned.then(|| view! { <BringBack id=id.clone()/> })}
+            </div>
+            <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="Labelled.">
+                {hidden()}
+                <label class="grow-across">
+                    <span class="sr">"What this moment is called"</span>
+                    <input name="label" value=node.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
+                </label>
+                <button class="button quiet small">"Label"</button>
+            </form>
+        </section>
+    }
+}
+
+#[component]
+fn BringBack(id: String) -> impl IntoView {
+    view! {
+        <form method="post" action=PruneMessage::url() data-quiet data-told="It is back.">
+            <input type="hidden" name="id" value=id/>
+            <input type="hidden" name="back" value="true"/>
+            <button class="button quiet small">"Bring back"</button>
+        </form>
+    }
+}
+
+/// The moments that a person marked, and the branches that are pruned, wherever they are.
+fn marked(ask: &MapAsk, moments: &[TreeNode]) -> impl IntoView + use<> {
+    let marked = moments.iter().filter(|node| node.bookmarked || !node.label.is_empty());
     let marked: Vec<_> = marked
         .map(|node| {
-            let href = format!("/chats/{chat}?leaf={}", node.id);
             let label =
                 if node.label.is_empty() { node.excerpt.clone() } else { node.label.clone() };
-            view! { <li><a href=href>{label}</a></li> }.into_any()
+            view! { <li><a href=ask.find(&node.id)>{label}</a></li> }.into_any()
         })
         .collect();
-    let pruned: Vec<_> = nodes
+    let pruned: Vec<_> = moments
         .iter()
         .filter(|node| node.pruned)
         .map(|node| {
             view! {
                 <li class="row apart">
                     <span class="one-line">{node.excerpt.clone()}</span>
-                    <form method="post" action=PruneMessage::url() data-quiet data-told="It is back.">
-                        <input type="hidden" name="id" value=node.id.to_string()/>
-                        <input type="hidden" name="back" value="true"/>
-                        <button class="button quiet small">"Bring back"</button>
-                    </form>
+                    <BringBack id=node.id.to_string()/>
                 </li>
             }
             .into_any()
@@ -168,40 +282,4 @@ fn moments(chat: &ConversationId, nodes: &[TreeNode]) -> impl IntoView {
         (!items.is_empty()).then(|| view! { <h3>{title}</h3> <ul class="moments">{items}</ul> })
     };
     view! { {list("Moments", marked)} {list("Pruned", pruned)} }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::timestamp::Timestamp;
-
-    fn node(id: &str, parent: Option<&str>) -> TreeNode {
-        TreeNode {
-            id: id.into(),
-            parent_id: parent.map(Into::into),
-            role: Role::User,
-            excerpt: String::new(),
-            label: String::new(),
-            bookmarked: false,
-            pruned: false,
-            created_at: Timestamp(0),
-        }
-    }
-
-    #[test]
-    fn a_first_child_stands_below_and_a_second_one_beside() {
-        let nodes =
-            [node("a", None), node("b", Some("a")), node("c", Some("a")), node("d", Some("b"))];
-
-        let spots: Vec<_> = spots(&nodes).iter().map(|spot| (spot.depth, spot.lane)).collect();
-
-        assert_eq!(spots, [(0, 0), (1, 0), (1, 1), (2, 0)]);
-    }
-
-    #[test]
-    fn a_message_whose_parent_is_not_there_begins_a_branch_of_its_own() {
-        let spots = spots(&[node("a", None), node("b", Some("gone"))]);
-
-        assert_eq!(spots[1], Spot { depth: 0, lane: 1 });
-    }
 }

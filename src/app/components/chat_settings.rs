@@ -4,6 +4,7 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
     icon::{Glyph, Icon},
+    model_field::ModelField,
     problem::PageProblem,
     written::written,
 };
@@ -17,6 +18,7 @@ use crate::{
         id::{ConversationId, MessageId},
         message::Role,
         sent::Sent,
+        tree::MAX_COUNTED,
     },
 };
 
@@ -27,11 +29,14 @@ pub fn Drawer(
     title: &'static str,
     /// Where one goes without it.
     home: String,
+    /// Whether it takes more room.
+    #[prop(optional)]
+    wide: bool,
     /// What it shows.
     children: Children,
 ) -> impl IntoView {
     view! {
-        <aside class="drawer" aria-labelledby="drawer-title">
+        <aside class="drawer" class:wide=wide aria-labelledby="drawer-title">
             <header class="row apart">
                 <h2 id="drawer-title">{title}</h2>
                 <a href=home class="icon" aria-label="Close"><Glyph icon=Icon::Close/></a>
@@ -52,13 +57,7 @@ pub fn ChatSettingsDrawer(
     let Chat { id, revision, title, mode, settings, members, .. } = chat;
     let home = format!("/chats/{id}");
     let own = members.first().map(|member| member.model.clone()).unwrap_or_default();
-    let own = if own.is_empty() {
-        "The persona’s own".to_owned()
-    } else {
-        format!("The persona’s own ({own})")
-    };
     let me = settings.user_persona;
-    let model = settings.model;
     view! {
         <Drawer title="Settings" home>
             <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
@@ -77,16 +76,7 @@ pub fn ChatSettingsDrawer(
                         })}
                     </div>
                 </fieldset>
-                <div class="field">
-                    <label for="chat-model">"Model"</label>
-                    <select id="chat-model" name="settings[model]">
-                        <option value="" selected=model.is_empty()>{own}</option>
-                        {models.into_iter().map(|other| {
-                            let chosen = other.id == model;
-                            view! { <option value=other.id selected=chosen>{other.label} " · " {other.service}</option> }
-                        }).collect_view()}
-                    </select>
-                </div>
+                <ModelField chosen=settings.model own models/>
                 <div class="field">
                     <label for="chat-window">"Messages that go to the model"</label>
                     <input id="chat-window" type="number" name="settings[window]" min=MIN_WINDOW max=MAX_WINDOW value=settings.window/>
@@ -110,6 +100,10 @@ pub fn ChatSettingsDrawer(
                 </label>
                 <p><button class="button">"Save"</button></p>
             </form>
+            {members.into_iter().map(|member| {
+                let href = format!("/personas/{}/roleplay", member.persona_id);
+                view! { <p class="small"><a href=href>"What roleplay knows of " {member.name}</a></p> }
+            }).collect_view()}
         </Drawer>
     }
 }
@@ -139,9 +133,16 @@ pub fn SentDrawer(
 
 fn shown(sent: Sent) -> impl IntoView {
     let cached = sent.cached_share.map(|share| format!(" · {:.0} % from the cache", share * 100.0));
-    let left_out = (sent.left_out > 0).then(|| {
-        view! { <p class="cut small" role="separator">{format!("— {} earlier messages were not sent —", sent.left_out)}</p> }
-    });
+    let cut = match (sent.left_out, sent.messages.len()) {
+        (0, 1) => "The whole branch was sent: 1 message".to_owned(),
+        (0, count) => format!("The whole branch was sent: {count} messages"),
+        (1, count) => format!("1 earlier message was not sent, the last {count} were"),
+        (left_out, count) => {
+            let more = if left_out >= MAX_COUNTED { " or more" } else { "" };
+            format!("{left_out}{more} earlier messages were not sent, the last {count} were")
+        }
+    };
+    let window = format!("The window takes up to {} messages.", sent.window);
     let part = |title: String, tokens: u64, text: String| {
         view! {
             <details class="sent">
@@ -154,7 +155,7 @@ fn shown(sent: Sent) -> impl IntoView {
         <p class="small faint">{sent.model} " · about " {sent.tokens} " tokens · " {sent.spent.told()} {cached}</p>
         {sent.sections.into_iter().map(|section| part(section.title, section.tokens, section.text)).collect_view()}
         {sent.tools.into_iter().map(|tool| part(format!("Tool {}", tool.name), tool.tokens, tool.description)).collect_view()}
-        {left_out}
+        <p class="cut small" role="separator" title=window>"— " {cut} " —"</p>
         {sent.messages.into_iter().map(|message| {
             let who = match message.role {
                 Role::User => "You",

@@ -3,15 +3,19 @@
 use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
+    chat_story::StoryWords,
     icon::{Glyph, Icon},
     turn::{Piece, PieceView, ShownTurn, TurnFoot, pieces_id},
     when::When,
     written::written,
 };
 use crate::{
-    app::server_fns::chats::{
-        ChatTurn, EditMessage, GoToMessage, KeepAsTest, MarkMessage, PruneMessage,
-        RegenerateMessage,
+    app::server_fns::{
+        chat_tree::Paragraph,
+        chats::{
+            ChatTurn, EditMessage, GoToMessage, KeepAsTest, MarkMessage, PruneMessage,
+            RegenerateMessage,
+        },
     },
     domain::{
         id::{ConversationId, MessageId, PartId},
@@ -32,8 +36,11 @@ pub fn ChatTurnView(
     turn: ChatTurn,
     /// The run that writes it, or that it asked for.
     run: Option<Run>,
+    /// Where the path that is shown ends.
+    #[prop(optional_no_strip)]
+    leaf: Option<MessageId>,
 ) -> impl IntoView {
-    let ChatTurn { said, html } = turn;
+    let ChatTurn { said, html, paragraphs } = turn;
     let message = said.message.clone();
     let (id, role) = (message.id.clone(), message.role);
     let mine = role == Role::User;
@@ -54,7 +61,7 @@ pub fn ChatTurnView(
         run,
         told: None,
     };
-    let tools = (!said.generating).then(|| view! { <Tools chat said/> });
+    let tools = (!said.generating).then(|| view! { <Tools chat said leaf/> });
     view! {
         <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
             <p class="who">
@@ -63,7 +70,7 @@ pub fn ChatTurnView(
                 {bookmarked.then(|| view! { <span class="badge good">"Bookmarked"</span> })}
             </p>
             <div class="pieces" id=pieces_id(&id)>
-                {(!html.is_empty()).then(|| view! { <PieceView piece=Piece::Words { part, html }/> })}
+                {words(&id, part, html, paragraphs)}
             </div>
             <TurnFoot turn=shown/>
             {tools}
@@ -71,16 +78,31 @@ pub fn ChatTurnView(
     }
 }
 
+/// What is said: in a story, paragraph by paragraph.
+fn words(id: &MessageId, part: PartId, html: String, paragraphs: Vec<Paragraph>) -> AnyView {
+    if !paragraphs.is_empty() {
+        return view! { <StoryWords id=id.clone() paragraphs/> }.into_any();
+    }
+    (!html.is_empty()).then(|| view! { <PieceView piece=Piece::Words { part, html }/> }).into_any()
+}
+
+/// How many messages follow on branches that are not shown.
+fn told_of_others(said: &PathMessage) -> Option<String> {
+    let count = match said.hidden {
+        0 => return None,
+        1 => "1 message".to_owned(),
+        MAX_HIDDEN.. => format!("{MAX_HIDDEN} or more messages"),
+        more => format!("{more} messages"),
+    };
+    let place = if said.siblings > 2 { "other branches" } else { "the other branch" };
+    Some(format!("{count} on {place}"))
+}
+
 /// The arrows between siblings, and what can be done.
 #[component]
-fn Tools(chat: ConversationId, said: PathMessage) -> impl IntoView {
+fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
     let id = said.message.id.clone();
-    let hidden = match said.hidden {
-        0 => None,
-        1 => Some("1 message on the other branch".to_owned()),
-        MAX_HIDDEN.. => Some(format!("{MAX_HIDDEN} or more messages on other branches")),
-        more => Some(format!("{more} messages on other branches")),
-    };
+    let hidden = told_of_others(&said);
     let among = (said.siblings > 1).then(|| {
         let place = format!("{} / {}", said.position, said.siblings);
         view! {
@@ -103,7 +125,7 @@ fn Tools(chat: ConversationId, said: PathMessage) -> impl IntoView {
                 </form>
             })}
             <Edit said=said.clone()/>
-            <More chat said/>
+            <More chat said leaf/>
         </div>
     }
 }
@@ -153,7 +175,7 @@ fn Edit(said: PathMessage) -> impl IntoView {
 
 /// What else can be done with a moment.
 #[component]
-fn More(chat: ConversationId, said: PathMessage) -> impl IntoView {
+fn More(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
     let id = said.message.id.to_string();
     let sent = (said.message.role == Role::Assistant).then(|| format!("/chats/{chat}?sent={id}"));
     let hidden = {
@@ -161,11 +183,22 @@ fn More(chat: ConversationId, said: PathMessage) -> impl IntoView {
         move || view! { <input type="hidden" name="id" value=id.clone()/> }
     };
     let bookmark = if said.bookmarked { "Remove the bookmark" } else { "Bookmark" };
+    let map = format!("/chats/{chat}?map=1&at={id}#map-here");
+    // Siblings are compared at once; any other branch is chosen on the map.
+    let end = leaf.map_or_else(|| id.clone(), |leaf| leaf.to_string());
+    let compare = |other: &MessageId| format!("/chats/{chat}?compare={end}&with={other}");
+    let with_before = said.previous.as_ref().map(compare);
+    let with_after = said.following.as_ref().map(compare);
+    let with_any = format!("/chats/{chat}?map=1&compare={end}#map-here");
     view! {
         <details class="popover" id=format!("more-{id}")>
             <summary class="button quiet small">"More…"</summary>
             <div class="popup stack">
                 {sent.map(|sent| view! { <a href=sent>"What was sent"</a> })}
+                <a href=map>"Show on the map"</a>
+                {with_before.map(|with| view! { <a href=with>"Compare with the one before"</a> })}
+                {with_after.map(|with| view! { <a href=with>"Compare with the one after"</a> })}
+                <a href=with_any>"Compare with a branch…"</a>
                 <form method="post" action=KeepAsTest::url() data-quiet data-told="It is a test input of the persona now.">
                     {hidden()}
                     <button class="button quiet small" data-key="t">"Make it a test input"</button>
@@ -183,7 +216,7 @@ fn More(chat: ConversationId, said: PathMessage) -> impl IntoView {
                     </label>
                     <button class="button quiet small">"Label"</button>
                 </form>
-                <form method="post" action=PruneMessage::url() data-quiet data-told="Pruned. The map shows it, and brings it back.">
+                <form method="post" action=PruneMessage::url() data-quiet>
                     {hidden()}
                     <button class="button quiet small"><Glyph icon=Icon::Bin/> "Prune from here"</button>
                 </form>

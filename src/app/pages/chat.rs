@@ -1,7 +1,8 @@
 //! One chat: the path that is shown, what stands beside it, and what can be set.
 //!
 //! What else is open is in the address: `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
-//! say which part of the tree is shown.
+//! say which part of the tree is shown, `?compare` and `with` show two branches instead, and `?pruned`
+//! names what was just hidden.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -9,22 +10,24 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     app::{
         components::{
-            chat_map::ChatMap,
+            chat_compare::ChatCompare,
+            chat_map::{ChatMap, MapAsk},
             chat_settings::{ChatSettingsDrawer, SentDrawer},
             chat_turn::ChatTurnView,
             icon::{Glyph, Icon},
             page_title::PageTitle,
             problem::PageProblem,
         },
-        server_fns::chats::{ChatData, DeleteChat, GoToMessage, UpdateChatPersona, open_chat},
+        server_fns::chats::{
+            ChatData, DeleteChat, GoToMessage, PruneMessage, UpdateChatPersona, open_chat,
+        },
     },
     domain::{
         chat::{Chat, MemberState},
         id::{ConversationId, MessageId},
         message::Role,
         run::{Run, RunStatus},
-        sent::Estimate,
-        tree::{MAX_COUNTED, Newer, PathPage},
+        tree::{MAX_COUNTED, Newer, PathPage, TreeNode},
     },
 };
 
@@ -34,39 +37,72 @@ pub fn ChatPage() -> impl IntoView {
     let id = ConversationId::new(use_params_map().read_untracked().get("id").unwrap_or_default());
     let query = use_query_map().read_untracked().clone();
     let message = |name: &str| query.get(name).map(MessageId::new);
-    let (leaf, before, sent) = (message("leaf"), message("before"), message("sent"));
-    let (sets, maps) = (query.get("settings").is_some(), query.get("map").is_some());
+    let (leaf, before, pruned) = (message("leaf"), message("before"), message("pruned"));
+    let both = message("compare").zip(message("with"));
+    let from = query.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
+    let beside = if let Some(sent) = message("sent") {
+        Beside::Sent(sent)
+    } else if query.get("map").is_some() {
+        Beside::Map(MapAsk {
+            chat: id.clone(),
+            leaf: None,
+            around: message("around"),
+            at: message("at"),
+            find: query.get("find").unwrap_or_default(),
+            compare: message("compare"),
+            whole: query.get("whole").is_some(),
+        })
+    } else if query.get("settings").is_some() {
+        Beside::Settings
+    } else {
+        Beside::Nothing
+    };
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match open_chat(id, leaf, before).await {
-                    Ok(open) => {
-                        let beside = beside(&open, sets, maps, sent);
+                match (open_chat(id, leaf, before, pruned).await, both) {
+                    (Ok(open), Some((left, right))) => {
+                        view! { <ChatCompare chat=open.chat left right from/> }.into_any()
+                    }
+                    (Ok(open), None) => {
+                        let beside = beside.render(&open);
                         view! { {shown(open)} {beside} }.into_any()
                     }
-                    Err(error) => view! { <PageProblem error/> }.into_any(),
+                    (Err(error), _) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
         </Suspense>
     }
 }
 
-/// The drawer that is open, if one is.
-fn beside(open: &ChatData, sets: bool, maps: bool, sent: Option<MessageId>) -> Option<AnyView> {
-    let chat = open.chat.clone();
-    if let Some(message) = sent {
-        return Some(view! { <SentDrawer chat=chat.id message/> }.into_any());
+/// What is open beside the chat.
+enum Beside {
+    Nothing,
+    Sent(MessageId),
+    Map(MapAsk),
+    Settings,
+}
+
+impl Beside {
+    fn render(self, open: &ChatData) -> Option<AnyView> {
+        let chat = open.chat.clone();
+        match self {
+            Self::Nothing => None,
+            Self::Sent(message) => Some(view! { <SentDrawer chat=chat.id message/> }.into_any()),
+            Self::Map(ask) => {
+                let ask = MapAsk { leaf: open.path.leaf.clone(), ..ask };
+                Some(view! { <ChatMap ask/> }.into_any())
+            }
+            Self::Settings => {
+                let models = open.models.clone();
+                Some(view! { <ChatSettingsDrawer chat models/> }.into_any())
+            }
+        }
     }
-    if maps {
-        let leaf = open.path.leaf.clone();
-        return Some(view! { <ChatMap chat=chat.id leaf/> }.into_any());
-    }
-    let models = open.models.clone();
-    sets.then(|| view! { <ChatSettingsDrawer chat models/> }.into_any())
 }
 
 fn shown(open: ChatData) -> impl IntoView {
-    let ChatData { chat, path, turns, estimate, .. } = open;
+    let ChatData { chat, path, turns, estimate, known_device, stray, pruned, .. } = open;
     let PathPage { next, leaf, newer_elsewhere, moved, run, .. } = path;
     let home = format!("/chats/{}", chat.id);
     // One that ended well is told by its answer, and asked for again there.
@@ -87,14 +123,17 @@ fn shown(open: ChatData) -> impl IntoView {
     let end = leaf.as_ref().map(|leaf| leaf.to_string());
     let name = chat.members.first().map(|member| member.name.clone()).unwrap_or_default();
     let empty = turns.is_empty();
+    // A device that the server does not know may remember by itself where it was.
+    let fresh = (!known_device).then_some("");
     let title = chat.title.clone();
     view! {
         <PageTitle text=title/>
         <Head chat=chat.clone() leaf=end.clone()/>
         {chat.members.iter().filter(|member| member.changes > 0 || member.in_bin).cloned()
             .map(|member| view! { <MovedOn chat=chat.id.clone() member/> }).collect_view()}
-        {moved.then(|| view! { <p class="told small">"That branch is pruned; this one is shown instead."</p> })}
-        <div id="chat" class="chat" data-leaf=end data-reply=reply data-follow=follows>
+        {(moved && pruned.is_none()).then(|| view! { <p class="told small">"That branch is pruned; this one is shown instead."</p> })}
+        {stray.then(|| view! { <p class="told small">"That message is not in this chat; this is where you were instead."</p> })}
+        <div id="chat" class="chat" data-chat=chat.id.to_string() data-leaf=end data-reply=reply data-follow=follows data-new=fresh>
             {empty.then(|| view! { <p class="empty faint">"Say something to " {name.clone()} " below."</p> })}
             <ol class="turns" id="chat-turns" data-grows>
                 {earlier.map(|earlier| view! {
@@ -104,24 +143,17 @@ fn shown(open: ChatData) -> impl IntoView {
                     let id = &turn.said.message.id;
                     let told_here = |run: &Run| run.reply_id == *id || unanswered && run.message_id == *id;
                     let run = run.clone().filter(told_here);
-                    view! { <ChatTurnView chat=chat.id.clone() name=name.clone() turn run/> }
+                    view! { <ChatTurnView chat=chat.id.clone() name=name.clone() turn run leaf=leaf.clone()/> }
                 }).collect_view()}
             </ol>
             {newer_elsewhere.map(|newer| view! { <Elsewhere chat=chat.id.clone() newer/> })}
-            {estimate.map(|estimate| view! { <p class="faint small estimate">{priced(&estimate)}</p> })}
+            {pruned.map(|node| view! { <Pruned node/> })}
+            {estimate.map(|estimate| {
+                let facts = serde_json::to_string(&estimate).unwrap_or_default();
+                view! { <p class="faint small estimate" id="estimate" data-estimate=facts>{estimate.told()}</p> }
+            })}
         </div>
     }
-}
-
-/// What the next message would take.
-fn priced(estimate: &Estimate) -> String {
-    let tokens = estimate.input_tokens + estimate.output_tokens;
-    let price = match estimate.cost_micros {
-        Some(0) => "free".to_owned(),
-        Some(micros) => format!("about ${:.4}", micros as f64 / 1e6),
-        None => "at a price that is not known".to_owned(),
-    };
-    format!("The next message: {}, about {tokens} tokens, {price}", estimate.model)
 }
 
 /// The title, and what can be done with the whole chat.
@@ -136,7 +168,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
             view! { <a href=path>{member.name}</a> " v" {member.revision} " · " }
         })
         .collect_view();
-    let (settings, map) = (format!("{home}?settings=1"), format!("{home}?map=1"));
+    let (settings, map) = (format!("{home}?settings=1"), format!("{home}?map=1#map-here"));
     let export = format!("/api/chats/{id}/export");
     let path = leaf.map(|leaf| format!("?leaf={leaf}")).unwrap_or_default();
     let markdown = format!("/api/chats/{id}/markdown{path}");
@@ -214,6 +246,20 @@ fn Elsewhere(chat: ConversationId, newer: Newer) -> impl IntoView {
             <input type="hidden" name="id" value=newer.leaf.to_string()/>
             <span>{count} " on another branch"</span>
             <button class="button quiet small">"Go there"</button>
+        </form>
+    }
+}
+
+/// Says what was just pruned, and takes it back.
+#[component]
+fn Pruned(node: TreeNode) -> impl IntoView {
+    let told = format!("Pruned from “{}” on.", node.excerpt);
+    view! {
+        <form class="told row apart small" method="post" action=PruneMessage::url() data-quiet role="status">
+            <input type="hidden" name="id" value=node.id.to_string()/>
+            <input type="hidden" name="back" value="true"/>
+            <span>{told} " The map shows it."</span>
+            <button class="button quiet small"><Glyph icon=Icon::Undo/> "Undo"</button>
         </form>
     }
 }

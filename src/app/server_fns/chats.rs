@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::models::NamedModel;
+use super::{chat_tree::Paragraph, models::NamedModel};
 use crate::domain::{
     change::Outcome,
     chat::{Chat, ChatMode, ChatSummary, SettingsPatch, UserPersona},
@@ -14,9 +14,6 @@ use crate::domain::{
     tree::{PathMessage, PathPage, TreeNode},
     version::Revision,
 };
-
-/// The most messages that a map shows.
-pub const MOST_NODES: u32 = 2000;
 
 /// All that the page of a chat shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +28,12 @@ pub struct ChatData {
     pub models: Vec<NamedModel>,
     /// What the next message would take, about.
     pub estimate: Option<Estimate>,
+    /// Whether this device was in the chat before.
+    pub known_device: bool,
+    /// Whether the place that was asked for is not in this chat, so that another is shown.
+    pub stray: bool,
+    /// What was just pruned.
+    pub pruned: Option<TreeNode>,
 }
 
 /// A message with its words as the page shows them.
@@ -40,6 +43,8 @@ pub struct ChatTurn {
     pub said: PathMessage,
     /// Its words, rendered.
     pub html: String,
+    /// In a story, its paragraphs.
+    pub paragraphs: Vec<Paragraph>,
 }
 
 /// The settings of a chat, as a form has them. An empty field is as good as none.
@@ -72,20 +77,44 @@ impl ChatForm {
     }
 }
 
-/// Chats, the last written in first.
+/// Chats, the last written in first; or those with certain words, the best first.
 #[server(prefix = "/fn", endpoint = "list_chats")]
 pub async fn list_chats(
     /// Only those with this persona.
     #[server(default)]
     persona: Option<PersonaId>,
+    /// Only those with these words in them.
+    #[server(default)]
+    words: String,
     /// Where to go on.
     #[server(default)]
     after: Option<String>,
 ) -> Result<Page<ChatSummary>, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, state::desk};
+    use crate::{
+        domain::list::PAGE_SIZE,
+        state::{desk, found_chats},
+    };
 
-    let mut link = desk()?.read().await?;
-    Ok(link.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?)
+    let desk = desk()?;
+    if !words.trim().is_empty() {
+        return found_chats(&desk, persona.as_ref(), &words).await;
+    }
+    Ok(desk.read().await?.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?)
+}
+
+/// Gives a chat another title.
+#[server(prefix = "/fn", endpoint = "rename_chat")]
+pub async fn rename_chat(
+    /// Which one.
+    id: ConversationId,
+    /// What it is called from now on.
+    title: String,
+) -> Result<Revision, ApiError> {
+    use crate::{agent::ChatChanges, state::desk};
+
+    let desk = desk()?;
+    let changes = ChatChanges { title: Some(title), ..ChatChanges::default() };
+    Ok(desk.agent.change_chat(&desk.scope, &id, changes).await?.revision)
 }
 
 /// Begins a chat with a persona as it is now, and goes there.
@@ -126,6 +155,9 @@ pub async fn open_chat(
     /// Only what was said before this message.
     #[server(default)]
     before: Option<MessageId>,
+    /// What was just pruned.
+    #[server(default)]
+    pruned: Option<MessageId>,
 ) -> Result<ChatData, ApiError> {
     use super::models::list_models;
     use crate::{
@@ -134,18 +166,35 @@ pub async fn open_chat(
     };
 
     let desk = desk()?;
-    let chat = desk.read().await?.chat(&id).await?;
+    let mut link = desk.read().await?;
+    let chat = link.chat(&id).await?;
     let device = device();
-    let ask = PathAsk { leaf, before, limit: None, device: Some(device.clone()) };
-    let mut path = desk.agent.path(&desk.scope, &id, ask).await?;
+    let known_device = link.device_leaf(&id, &desk.scope.user, &device).await?.is_some();
+    let pruned = match pruned {
+        Some(pruned) => link.marked_message(&id, &pruned).await.ok().filter(|one| one.pruned),
+        None => None,
+    };
+    drop(link);
+    let here = Some(device.clone());
+    let ask = PathAsk { leaf, before, limit: None, device: here.clone() };
+    let (mut path, stray) = match desk.agent.path(&desk.scope, &id, ask).await {
+        // A place that is gone, or was never here, must not hide the chat.
+        Err(ApiError::Invalid { field, .. }) if field == "leaf" => {
+            let ask = PathAsk { device: here, ..PathAsk::default() };
+            (desk.agent.path(&desk.scope, &id, ask).await?, true)
+        }
+        path => (path?, false),
+    };
     if let Some(leaf) = &path.leaf {
         desk.agent.saw(&desk.scope, &id, leaf, &device).await?;
     }
-    let turns = std::mem::take(&mut path.items).into_iter().map(shown_turn).collect();
+    let shown = |said| shown_turn(said, chat.mode);
+    let turns = std::mem::take(&mut path.items).into_iter().map(shown).collect();
     let models = list_models().await?.models;
     let leaf = path.leaf.clone();
     let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, Some(device)).await.ok();
-    Ok(ChatData { chat, path, turns, models, estimate })
+    let pruned = pruned.map(TreeNode::from);
+    Ok(ChatData { chat, path, turns, models, estimate, known_device, stray, pruned })
 }
 
 /// Gives a chat another title, mode or settings.
@@ -243,11 +292,12 @@ pub async fn edit_message(
 ) -> Result<MessageId, ApiError> {
     use crate::{
         agent::ChatEdit,
+        domain::field::unix_lines,
         state::{desk, device},
     };
 
     let desk = desk()?;
-    let edit = ChatEdit { content, answer, device: Some(device()) };
+    let edit = ChatEdit { content: unix_lines(&content), answer, device: Some(device()) };
     let (edited, _) = desk.agent.edit_message(&desk.scope, &id, edit).await?;
     let chat = desk.read().await?.conversation_of(&edited).await?;
     leptos_axum::redirect(&format!("/chats/{chat}"));
@@ -278,7 +328,8 @@ pub async fn mark_message(
     Ok(())
 }
 
-/// Hides a message with all that follows it, or shows it again.
+/// Hides a message with all that follows it, or shows it again. Either way one sees the chat as it is
+/// then, with a way back.
 #[server(prefix = "/fn", endpoint = "prune_message")]
 pub async fn prune_message(
     /// The message.
@@ -287,14 +338,24 @@ pub async fn prune_message(
     #[server(default)]
     back: bool,
 ) -> Result<Option<MessageId>, ApiError> {
-    use crate::state::desk;
+    use crate::state::{desk, device};
 
     let desk = desk()?;
-    if back {
-        desk.agent.restore_branch(&desk.scope, &id).await
-    } else {
-        desk.agent.prune(&desk.scope, &id).await
+    let (agent, scope) = (&desk.agent, &desk.scope);
+    if !back {
+        let leaf = agent.prune(scope, &id).await?;
+        let chat = desk.read().await?.conversation_of(&id).await?;
+        leptos_axum::redirect(&format!("/chats/{chat}?pruned={id}"));
+        return Ok(leaf);
     }
+    let leaf = agent.restore_branch(scope, &id).await?;
+    let chat = desk.read().await?.conversation_of(&id).await?;
+    // Where a branch further up is hidden still, there is nothing to go to.
+    if let Some(leaf) = &leaf {
+        agent.saw(scope, &chat, leaf, &device()).await?;
+    }
+    leptos_axum::redirect(&format!("/chats/{chat}"));
+    Ok(leaf)
 }
 
 /// Makes a moment a test input of the persona.
@@ -319,18 +380,4 @@ pub async fn what_was_sent(
 
     let desk = desk()?;
     desk.agent.sent(&desk.scope, &id).await
-}
-
-/// All messages of a chat, for its map.
-#[server(prefix = "/fn", endpoint = "map_chat")]
-pub async fn map_chat(
-    /// Which chat.
-    id: ConversationId,
-) -> Result<Vec<TreeNode>, ApiError> {
-    use crate::state::desk;
-
-    let mut link = desk()?.read().await?;
-    link.chat(&id).await?;
-    let nodes = link.messages_after(&id, None, MOST_NODES).await?;
-    Ok(nodes.into_iter().map(TreeNode::from).collect())
 }

@@ -3,7 +3,10 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{error::ApiError, model::ServiceStatus};
+use crate::domain::{
+    error::ApiError,
+    model::{Price, ServiceStatus},
+};
 
 /// All that the settings show of models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,12 @@ pub struct NamedModel {
     pub service: String,
     /// Whether it was added in this Space.
     pub added: bool,
+    /// What it costs; `None` when that is not known.
+    pub price: Option<Price>,
+    /// How many tokens it can read.
+    pub context: u64,
+    /// What it can do beside words.
+    pub abilities: Vec<String>,
 }
 
 /// The models and services of this Space.
@@ -42,6 +51,9 @@ pub async fn list_models() -> Result<ModelSettings, ApiError> {
         label: model.label.clone(),
         service: model.service.clone(),
         added: added.iter().any(|added| added.id == model.id),
+        price: model.price,
+        context: model.context,
+        abilities: model.abilities().map(str::to_owned).collect(),
     };
     Ok(ModelSettings {
         services: catalog.services(),

@@ -26,12 +26,13 @@ pub async fn say(
 ) -> Result<RunId, ApiError> {
     use crate::{
         agent::ChatWords,
+        domain::field::unix_lines,
         state::{chat_at, desk, device, viewed},
     };
 
     let desk = desk()?;
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
-        let words = ChatWords { content: words, parent, device: Some(device()) };
+        let words = ChatWords { content: unix_lines(&words), parent, device: Some(device()) };
         return Ok(desk.agent.say_in_chat(&desk.scope, &chat, words).await?.id);
     }
     let view = viewed(&desk, &at, &marked).await?;

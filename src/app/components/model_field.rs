@@ -1,0 +1,112 @@
+//! Choosing a model by what it is called, what it costs and what it can do. The server renders it.
+
+use leptos::prelude::*;
+
+use crate::{app::server_fns::models::NamedModel, domain::field::grouped};
+
+/// The field.
+#[component]
+pub fn ModelField(
+    /// The model string that is chosen; empty means the persona's own.
+    chosen: String,
+    /// The persona's own; empty means the default one.
+    own: String,
+    /// The models there are.
+    models: Vec<NamedModel>,
+) -> impl IntoView {
+    let own_label = match models.iter().find(|model| model.id == own) {
+        _ if own.is_empty() => "The persona’s own".to_owned(),
+        Some(model) => format!("The persona’s own ({})", model.label),
+        None => format!("The persona’s own ({own})"),
+    };
+    // One that was forgotten since stays chosen until the person chooses another.
+    let forgotten = !chosen.is_empty() && models.iter().all(|model| model.id != chosen);
+    let gone = forgotten.then(|| {
+        view! { <option value=chosen.clone() selected=true>{format!("{chosen} (not known any more)")}</option> }
+    });
+    let now = if chosen.is_empty() { &own } else { &chosen };
+    let facts = models.iter().find(|model| model.id == *now).map(facts);
+    let options = models.iter().map(|model| {
+        let label = format!("{} · {} · {}", model.label, model.service, price(model));
+        view! { <option value=model.id.clone() selected=model.id == chosen>{label}</option> }
+    });
+    let options = options.collect_view();
+    view! {
+        <div class="field">
+            <label for="chat-model">"Model"</label>
+            <select id="chat-model" name="settings[model]" aria-describedby="chat-model-facts">
+                <option value="" selected=chosen.is_empty()>{own_label}</option>
+                {gone}
+                {options}
+            </select>
+            <small class="faint" id="chat-model-facts">{facts}</small>
+            <details class="small" id="model-table">
+                <summary>"What the models cost and can do"</summary>
+                <ModelTable models/>
+            </details>
+        </div>
+    }
+}
+
+/// All models with their prices and abilities.
+#[component]
+fn ModelTable(models: Vec<NamedModel>) -> impl IntoView {
+    let dollars = |price: Option<f64>| match price {
+        Some(0.0) => "free".to_owned(),
+        Some(price) => format!("${price}"),
+        None => "not known".to_owned(),
+    };
+    view! {
+        <div class="scrolls">
+            <table class="models">
+                <thead>
+                    <tr>
+                        <th scope="col">"Model"</th>
+                        <th scope="col">"1M tokens read"</th>
+                        <th scope="col">"written"</th>
+                        <th scope="col">"Reads up to"</th>
+                        <th scope="col">"Can do"</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {models.into_iter().map(|model| view! {
+                        <tr>
+                            <th scope="row">{model.label} <span class="faint">" · " {model.service}</span></th>
+                            <td>{dollars(model.price.map(|price| price.input))}</td>
+                            <td>{dollars(model.price.map(|price| price.output))}</td>
+                            <td>{tokens(model.context)}</td>
+                            <td>{abilities(&model.abilities)}</td>
+                        </tr>
+                    }).collect_view()}
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+fn price(model: &NamedModel) -> String {
+    match model.price {
+        Some(price) if price.input == 0.0 && price.output == 0.0 => "free".to_owned(),
+        Some(price) => format!("${} in, ${} out", price.input, price.output),
+        None => "price not known".to_owned(),
+    }
+}
+
+fn tokens(count: u64) -> String {
+    match count {
+        1_000_000.. => format!("{}M tokens", (count as f64 / 100_000.0).round() / 10.0),
+        1000.. => format!("{}k tokens", count / 1000),
+        _ => format!("{} tokens", grouped(usize::try_from(count).unwrap_or_default())),
+    }
+}
+
+fn abilities(abilities: &[String]) -> String {
+    if abilities.is_empty() { "words only".to_owned() } else { abilities.join(", ") }
+}
+
+fn facts(model: &NamedModel) -> String {
+    let (price, tokens) = (price(model), tokens(model.context));
+    let per =
+        if model.price.is_some_and(|price| price.input > 0.0) { " a million tokens" } else { "" };
+    format!("{price}{per} · reads up to {tokens} · {}", abilities(&model.abilities))
+}
