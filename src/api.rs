@@ -5,6 +5,7 @@
 
 mod bin;
 mod changes;
+mod chat_import;
 mod chats;
 mod conversations;
 mod error;
@@ -38,8 +39,9 @@ pub use extract::MAX_BODY_BYTES;
 
 use crate::state::AppState;
 
-/// All routes, with the document that describes them at `/api/openapi.json`.
-pub fn router() -> Router<AppState> {
+/// All routes, with the document that describes them at `/api/openapi.json`: those that take bodies of
+/// [`MAX_BODY_BYTES`], and those that take files and limit them themselves.
+pub fn routers() -> (Router<AppState>, Router<AppState>) {
     aide::generate::extract_schemas(true);
     let mut document = OpenApi {
         info: Info {
@@ -52,6 +54,8 @@ pub fn router() -> Router<AppState> {
         },
         ..OpenApi::default()
     };
+    // Both are described before either is finished, so that they share their schemas.
+    let files = chat_import::routes();
     let router = ApiRouter::new()
         .merge(personas::routes())
         .merge(versions::routes())
@@ -76,7 +80,8 @@ pub fn router() -> Router<AppState> {
         .route("/api", axum::routing::any(error::unknown_address))
         .route("/api/{*rest}", axum::routing::any(error::unknown_address))
         .finish_api(&mut document);
-    router.layer(Extension(Arc::new(document)))
+    let files = files.finish_api(&mut document);
+    (router.layer(Extension(Arc::new(document))), files)
 }
 
 async fn serve_document(Extension(document): Extension<Arc<OpenApi>>) -> impl IntoApiResponse {

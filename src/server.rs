@@ -68,13 +68,15 @@ pub fn router(state: AppState, hosts: Hosts) -> Router {
         move || shell::shell(files.clone())
     };
     let routes = generate_route_list(App);
+    let (api, files) = api::routers();
     Router::new()
-        .merge(api::router())
+        .merge(api)
         .leptos_routes(&state, routes, page_shell)
         .fallback(assets::serve_or_not_found)
+        .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
+        .merge(files)
         .with_state(state)
         .layer(CsrfLayer::new())
-        .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
         .layer(middleware::from_fn(api::put_into_words))
         .layer(middleware::from_fn(guard::refuse_foreign_readers))
         .layer(middleware::from_fn(guard::add_headers))

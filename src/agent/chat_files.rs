@@ -12,6 +12,7 @@ use crate::{
         change::Entity,
         chat::{Chat, ChatMode, ChatSettings, SettingsPatch},
         error::ApiError,
+        field::TextField,
         id::{ConversationId, MessageId, PersonaId},
         message::{Message, Part, Role},
         news::News,
@@ -30,6 +31,8 @@ const MAX_MESSAGES: usize = 50_000;
 const AT_ONCE: u32 = 1000;
 /// The most messages of a path that are written as markdown.
 const MAX_PATH: i64 = 5000;
+/// What a model said: it may be longer than what a person may say, and a stopped answer has no words.
+const ANSWER: TextField = TextField { name: "content", label: "The message", max_chars: 500_000 };
 
 /// A whole chat as a file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -139,8 +142,11 @@ impl Agent {
         }
         let order = in_order(&file.messages)?;
         for message in &file.messages {
-            super::chat_tree::check_content(&message.content)
-                .map_err(|error| about(&message.id, error))?;
+            let checked = match message.role {
+                Role::User => super::chat_tree::check_content(&message.content),
+                Role::Assistant => ANSWER.check(&message.content),
+            };
+            checked.map_err(|error| about(&message.id, error))?;
             if !message.label.is_empty() {
                 MOMENT.check_line(&message.label).map_err(|error| about(&message.id, error))?;
             }

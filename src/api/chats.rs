@@ -38,10 +38,6 @@ pub fn routes() -> ApiRouter<AppState> {
                 .post_with(create, |op| op.summary("Begin a chat with a persona as it is now.")),
         )
         .api_route(
-            "/api/chats/import",
-            post_with(import, |op| op.summary("A new chat from a file.")),
-        )
-        .api_route(
             "/api/chats/{id}",
             get_with(read, |op| op.summary("One chat."))
                 .patch_with(update, |op| op.summary("Change a chat's title, mode or settings."))
@@ -217,10 +213,6 @@ async fn create(desk: Desk, Body(new): Body<Begun>) -> Result<Created<Chat>, Api
     let Begun { persona_id, mode, title, settings } = new;
     let new = NewChat { persona: persona_id, mode, title, settings };
     Ok(Created(desk.agent.create_chat(&desk.scope, new).await?))
-}
-
-async fn import(desk: Desk, Body(file): Body<ChatFile>) -> Result<Created<Chat>, ApiError> {
-    Ok(Created(desk.agent.import_chat(&desk.scope, file).await?))
 }
 
 async fn read(desk: Desk, Segments(path): Segments<ChatPath>) -> Result<Json<Chat>, ApiError> {

@@ -58,7 +58,7 @@ fn unreadable(rejection: BytesRejection) -> ApiError {
 }
 
 /// JSON as the type wants it. What does not fit is named.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| ApiError::Malformed {
         problem: format!("byte {} of its body is not UTF-8", error.valid_up_to()),
     })?;

@@ -1,7 +1,7 @@
-//! All chats, and beginning one.
+//! All chats: finding one, beginning one, and bringing one in from a file.
 
 use leptos::{prelude::*, server_fn::ServerFn};
-use leptos_router::hooks::use_query_map;
+use leptos_router::{hooks::use_query_map, location::Url};
 
 use crate::{
     app::{
@@ -12,30 +12,39 @@ use crate::{
             when::When,
         },
         server_fns::{
-            chats::{BeginChat, list_chats},
+            chats::{BeginChat, DeleteChat, RenameChat, list_chats},
             personas::{list_personas, open_persona},
         },
     },
     domain::{
-        chat::{ChatMode, ChatSummary},
+        chat::{ChatMode, ChatSummary, TITLE},
         id::PersonaId,
         list::Page,
     },
 };
 
+/// Somebody who can be talked to.
+type Speaker = (PersonaId, String);
+
 /// The page.
 #[component]
 pub fn ChatsPage() -> impl IntoView {
     let query = use_query_map().read_untracked().clone();
-    let (persona, after) = (query.get("persona").map(PersonaId::new), query.get("after"));
+    let persona = query.get("persona").filter(|id| !id.is_empty()).map(PersonaId::new);
+    let (words, after) = (query.get("q").unwrap_or_default(), query.get("after"));
     view! {
         <PageTitle text="Chats"/>
         <header class="page-head"><h1>"Chats"</h1></header>
         <Suspense>
             {Suspend::new(async move {
                 let personas = speakers(persona.clone()).await;
-                match list_chats(persona, after).await {
-                    Ok(page) => view! { <Begin personas/> {shown(page)} }.into_any(),
+                match list_chats(persona.clone(), words.clone(), after).await {
+                    Ok(page) => view! {
+                        <Begin personas=personas.clone()/>
+                        <Find personas=personas.clone() persona=persona.clone() words=words.clone()/>
+                        {shown(page, persona, &words)}
+                        <Import personas/>
+                    }.into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -44,7 +53,7 @@ pub fn ChatsPage() -> impl IntoView {
 }
 
 /// Who can be talked to: the one that is asked for, and those that changed last.
-async fn speakers(first: Option<PersonaId>) -> Vec<(PersonaId, String)> {
+async fn speakers(first: Option<PersonaId>) -> Vec<Speaker> {
     let list = list_personas(String::new(), None).await;
     let list = list.map(|list| list.page.items).unwrap_or_default();
     let asked_for = match first {
@@ -59,7 +68,7 @@ async fn speakers(first: Option<PersonaId>) -> Vec<(PersonaId, String)> {
 
 /// The form that begins a chat.
 #[component]
-fn Begin(personas: Vec<(PersonaId, String)>) -> impl IntoView {
+fn Begin(personas: Vec<Speaker>) -> impl IntoView {
     view! {
         <form method="post" action=BeginChat::url() class="card row begin" data-quiet data-reused="chat-settings">
             <label class="row tight">
@@ -81,7 +90,38 @@ fn Begin(personas: Vec<(PersonaId, String)>) -> impl IntoView {
     }
 }
 
-fn shown(page: Page<ChatSummary>) -> AnyView {
+/// Looks for chats by their words and their persona.
+#[component]
+fn Find(personas: Vec<Speaker>, persona: Option<PersonaId>, words: String) -> impl IntoView {
+    view! {
+        <form method="get" action="/chats" class="search wraps" role="search">
+            <Glyph icon=Icon::Search/>
+            <label class="sr" for="search">"Find in titles and in what was said"</label>
+            <input id="search" type="search" name="q" autocomplete="off" placeholder="Find in titles and in what was said" value=words/>
+            <label class="sr" for="with-persona">"With"</label>
+            <select id="with-persona" name="persona">
+                <option value="">"All personas"</option>
+                {personas.into_iter().map(|(id, name)| {
+                    let chosen = persona.as_ref() == Some(&id);
+                    view! { <option value=id.to_string() selected=chosen>{name}</option> }
+                }).collect_view()}
+            </select>
+            <button class="button quiet">"Find"</button>
+        </form>
+    }
+}
+
+fn shown(page: Page<ChatSummary>, persona: Option<PersonaId>, words: &str) -> AnyView {
+    let filtered = persona.is_some() || !words.trim().is_empty();
+    if page.items.is_empty() && filtered {
+        return view! {
+            <section class="empty">
+                <h2>"No such chats"</h2>
+                <p><a href="/chats">"Show all chats"</a></p>
+            </section>
+        }
+        .into_any();
+    }
     if page.items.is_empty() {
         return view! {
             <section class="empty">
@@ -91,7 +131,8 @@ fn shown(page: Page<ChatSummary>) -> AnyView {
         }
         .into_any();
     }
-    let next = page.next.map(|after| format!("/chats?after={after}"));
+    let with = persona.map(|id| format!("&persona={}", Url::escape(id.as_str())));
+    let next = page.next.map(|after| format!("/chats?after={after}{}", with.unwrap_or_default()));
     view! {
         <ul class="rows">
             {page.items.into_iter().map(|chat| view! { <Row chat/> }).collect_view()}
@@ -103,13 +144,56 @@ fn shown(page: Page<ChatSummary>) -> AnyView {
 
 #[component]
 fn Row(chat: ChatSummary) -> impl IntoView {
+    let ChatSummary { id, title, mode, persona_name, updated_at, .. } = chat;
+    let (rename, bin) = (format!("Rename “{title}”"), format!("Move “{title}” to the bin"));
+    let field = format!("title-{id}");
     view! {
-        <li class="card row" id=format!("chat-{}", chat.id)>
-            <a class="card-link card-text" href=format!("/chats/{}", chat.id)>
-                <strong class="one-line">{chat.title}</strong>
-                <span class="faint small">{chat.persona_name} " · " {chat.mode.label()}</span>
+        <li class="card row" id=format!("chat-{id}")>
+            <a class="card-link card-text" href=format!("/chats/{id}")>
+                <strong class="one-line">{title.clone()}</strong>
+                <span class="faint small">{persona_name} " · " {mode.label()}</span>
             </a>
-            <span class="facts-aside faint small"><When at=chat.updated_at/></span>
+            <span class="facts-aside faint small"><When at=updated_at/></span>
+            <details class="popover" id=format!("rename-{id}")>
+                <summary class="button quiet small" aria-label=rename>"Rename…"</summary>
+                <form method="post" action=RenameChat::url() class="popup" data-quiet data-told="Renamed.">
+                    <input type="hidden" name="id" value=id.to_string()/>
+                    <label class="small" for=field.clone()>"Title"</label>
+                    <input id=field name="title" required maxlength=TITLE.max_chars autocomplete="off" value=title/>
+                    <button class="button small">"Rename"</button>
+                </form>
+            </details>
+            <form method="post" action=DeleteChat::url() data-quiet data-told="The chat is in the bin.">
+                <input type="hidden" name="id" value=id.to_string()/>
+                <button class="icon" aria-label=bin title="Move to the bin"><Glyph icon=Icon::Bin/></button>
+            </form>
         </li>
+    }
+}
+
+/// Brings a chat in from a file.
+#[component]
+fn Import(personas: Vec<Speaker>) -> impl IntoView {
+    view! {
+        <details class="card details import" id="import">
+            <summary>"Import a chat…"</summary>
+            <form method="post" action="/api/chats/import-file" enctype="multipart/form-data" class="stack">
+                <div class="field">
+                    <label for="import-file">"A file that a chat was exported to (JSON)"</label>
+                    <input id="import-file" type="file" name="file" accept="application/json,.json" required/>
+                    <small class="faint">"All branches, labels, bookmarks and pruned messages come along."</small>
+                </div>
+                <label class="row tight">
+                    <span class="small">"With"</span>
+                    <select name="persona">
+                        <option value="">"the persona that the file names"</option>
+                        {personas.into_iter().map(|(id, name)| view! {
+                            <option value=id.to_string()>{name}</option>
+                        }).collect_view()}
+                    </select>
+                </label>
+                <p><button class="button">"Import"</button></p>
+            </form>
+        </details>
     }
 }
