@@ -39,6 +39,7 @@ pub fn App() -> impl IntoView {
                 <FlatRoutes fallback=NotFoundPage>
                     <Route path=path!("/") view=PersonasPage ssr=SsrMode::Async/>
                     <Route path=path!("/personas/:id") view=PersonaPage ssr=SsrMode::Async/>
+                    <Route path=path!("/personas/:id/roleplay") view=|| served(ServedPage::Roleplay) ssr=SsrMode::Async/>
                     <Route path=path!("/chats") view=|| served(ServedPage::Chats) ssr=SsrMode::Async/>
                     <Route path=path!("/chats/:id") view=|| served(ServedPage::Chat) ssr=SsrMode::Async/>
                     <Route path=path!("/knowledge") view=|| served(ServedPage::Knowledge) ssr=SsrMode::Async/>

@@ -14,10 +14,11 @@ use crate::{
         change::{Change, Op},
         chat::{TITLE, TitledBy},
         error::ApiError,
-        id::ConversationId,
+        id::{ConversationId, PersonaId},
         message::Role,
         persona::{PersonaFields, RoleplayData},
         run::Run,
+        version::Revision,
     },
     providers::{Ask, ModelEvent, Route, Thoughts},
     store::now,
@@ -95,24 +96,48 @@ impl Agent {
     ) -> Result<(), ApiError> {
         let chat = self.read(scope).await?.chat(id).await?;
         for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
-            let mut link = self.read(scope).await?;
-            let fields = link.persona_at(&member.persona_id, member.revision).await?;
-            drop(link);
-            let model = match chat.settings.model.as_str() {
-                "" => fields.model.as_str(),
-                model => model,
-            };
-            let model = self.route(scope, model).await?.model.id;
-            let route = self.quick_route(scope, &model).await?;
-            let answer = self.ask_once(&route, prompt::ROLEPLAY_DATA, &known_of(&fields)).await?;
-            let Some(data) = read_roleplay_data(&answer) else { continue };
-            let with = PersonaFields { roleplay_data: Some(data.clone()), ..fields };
-            with.check()?;
-            let mut link = self.write(scope).await?;
-            link.set_roleplay_data(&member.persona_id, member.revision, &data, now()).await?;
-            link.commit().await?;
+            let (persona, revision) = (&member.persona_id, member.revision);
+            self.draw(scope, persona, revision, &chat.settings.model).await?;
         }
         Ok(())
+    }
+
+    /// Draws from a persona as it is now what roleplay needs to know, unless that is known. Here somebody
+    /// waits, and is told why it cannot be done.
+    pub async fn draw_roleplay_data(
+        &self,
+        scope: &Scope,
+        id: &PersonaId,
+    ) -> Result<RoleplayData, ApiError> {
+        let persona = self.read(scope).await?.persona(id).await?;
+        if let Some(known) = persona.fields.roleplay_data {
+            return Ok(known);
+        }
+        self.draw(scope, id, persona.revision, "").await?.ok_or_else(|| {
+            let reason = "The model did not answer in the way it was asked to. Try again, or write it yourself.";
+            ApiError::NotNow { reason: reason.into() }
+        })
+    }
+
+    /// Draws from a version of a persona what roleplay needs to know, and keeps it with the version.
+    async fn draw(
+        &self,
+        scope: &Scope,
+        id: &PersonaId,
+        revision: Revision,
+        model: &str,
+    ) -> Result<Option<RoleplayData>, ApiError> {
+        let fields = self.read(scope).await?.persona_at(id, revision).await?;
+        let model = if model.is_empty() { fields.model.as_str() } else { model };
+        let model = self.route(scope, model).await?.model.id;
+        let route = self.quick_route(scope, &model).await?;
+        let answer = self.ask_once(&route, prompt::ROLEPLAY_DATA, &known_of(&fields)).await?;
+        let Some(data) = read_roleplay_data(&answer) else { return Ok(None) };
+        PersonaFields { roleplay_data: Some(data.clone()), ..fields }.check()?;
+        let mut link = self.write(scope).await?;
+        link.set_roleplay_data(id, revision, &data, now()).await?;
+        link.commit().await?;
+        Ok(Some(data))
     }
 
     /// The way to the cheapest model of the service that runs this one.

@@ -12,6 +12,7 @@ pub mod page;
 pub mod persona;
 pub mod personas;
 pub mod reference;
+pub mod roleplay;
 pub mod search;
 pub mod settings;
 pub mod task;
@@ -39,6 +40,8 @@ pub enum ServedPage {
     Page,
     /// A text from elsewhere.
     Ref,
+    /// What roleplay knows of a persona.
+    Roleplay,
     /// Searching everything.
     Search,
     /// What a person sets.
@@ -58,6 +61,7 @@ impl ServedPage {
             Self::Conflict
             | Self::Page
             | Self::Ref
+            | Self::Roleplay
             | Self::Search
             | Self::Settings
             | Self::Task => false,
@@ -76,6 +80,7 @@ impl ServedPage {
             Self::Knowledge => knowledge::KnowledgePage().into_any(),
             Self::Page => page::PagePage().into_any(),
             Self::Ref => reference::RefPage().into_any(),
+            Self::Roleplay => roleplay::RoleplayPage().into_any(),
             Self::Search => search::SearchPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),

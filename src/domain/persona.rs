@@ -27,7 +27,8 @@ pub const MODEL: TextField = TextField { name: "model", label: "The model", max_
 pub const TOOL: TextField = TextField { name: "tools", label: "A tool's name", max_chars: 64 };
 /// The most tools a persona may have.
 pub const MAX_TOOLS: usize = 64;
-const ROLEPLAY: TextField =
+/// A text of what roleplay knows.
+pub const ROLEPLAY: TextField =
     TextField { name: "roleplayData", label: "The roleplay data", max_chars: 10_000 };
 
 /// How far a persona's agent may go by itself.

@@ -8,7 +8,7 @@ use super::{
     icon::{Glyph, Icon},
     live::use_live,
     notice::use_notices,
-    written::written,
+    written::{escaped, written},
 };
 use crate::{
     app::{
@@ -16,8 +16,8 @@ use crate::{
         server_fns::{
             answers::ShownAnswer,
             test_inputs::{
-                AddTestInput, DeleteTestInput, MoveTestInput, SaveTestInput, list_test_inputs,
-                save_test_input,
+                AddTestInput, DeleteTestInput, MoveTestInput, SaveTestInput, TestInputForm,
+                list_test_inputs, save_test_input,
             },
         },
         state::draft::{Draft, Texts},
@@ -25,8 +25,9 @@ use crate::{
     domain::{
         change::EntityKind,
         id::{PersonaId, TestInputId},
+        message::Role,
         news::Topic,
-        test_input::{CONTENT, EditedTestInput},
+        test_input::{Before, CHECK, CONTENT, EditedTestInput, TestInputFields},
         tokens,
         version::Revision,
     },
@@ -113,8 +114,21 @@ pub fn TestInputs(
     }
 }
 
-fn texts(content: String) -> Texts {
-    Texts::from([(CONTENT.name, content)])
+fn texts(fields: &TestInputFields) -> Texts {
+    Texts::from([(CONTENT.name, fields.content.clone()), (CHECK.name, fields.check.clone())])
+}
+
+/// What was said before a moment of a chat, as HTML.
+fn told_before(history: &[Before]) -> String {
+    let mut told = String::new();
+    for before in history {
+        let who = match before.role {
+            Role::User => "You",
+            Role::Assistant => "Persona",
+        };
+        told.push_str(&format!("<p><strong>{who}</strong> {}</p>", escaped(&before.content)));
+    }
+    told
 }
 
 /// One test input.
@@ -136,14 +150,17 @@ fn TestInputRow(
     let row_id = row.id.clone();
     let id = StoredValue::new(row.id.clone());
     let autosave = Autosave::new(
-        Draft::new(row.revision, texts(row.fields.content.clone())),
+        Draft::new(row.revision, texts(&row.fields)),
         format!("draft:test-input:{}", row.id),
         move |revision, mut texts| {
             let id = row_id.clone();
             async move {
-                let content = texts.remove(CONTENT.name).unwrap_or_default();
-                let kept = save_test_input(id, revision, content).await?;
-                Ok((kept.revision, self::texts(kept.fields.content)))
+                let form = TestInputForm {
+                    content: texts.remove(CONTENT.name),
+                    check: texts.remove(CHECK.name),
+                };
+                let kept = save_test_input(id, revision, form).await?;
+                Ok((kept.revision, self::texts(&kept.fields)))
             }
         },
     );
@@ -153,18 +170,23 @@ fn TestInputRow(
     Effect::new(move |_| {
         let known = rows.with(|rows| {
             let known = rows.iter().find(|known| known.id == id.get_value());
-            known.map(|known| (known.revision, known.fields.content.clone()))
+            known.map(|known| (known.revision, texts(&known.fields)))
         });
-        if let Some((revision, content)) = known
+        if let Some((revision, texts)) = known
             && draft.read().is_behind(revision)
         {
-            draft.update(|draft| draft.met(revision, texts(content)));
+            draft.update(|draft| draft.met(revision, texts));
         }
     });
     let press = move |button: &str| pressed.set_value(format!("{button}-{}", id.get_value()));
     let label = move || format!("Test input {}", at.get() + 1);
     let field = format!("test-{}", row.id);
     autosave.adopt(CONTENT.name, &field);
+    let check = format!("check-{}", row.id);
+    autosave.adopt(CHECK.name, &check);
+    let before = row.fields.history.len();
+    // One that came from a chat has a check; another is given one when somebody asks for it.
+    let has_check = !row.fields.check.is_empty();
     view! {
         <li class="test">
             <form
@@ -178,15 +200,34 @@ fn TestInputRow(
                     <label class="number" for=field.clone()>{label}</label>
                     <SaveState autosave/>
                 </div>
+                {(before > 0).then(|| view! {
+                    <details class="small before">
+                        <summary>{format!("After {before} messages of a chat")}</summary>
+                        <div inner_html=told_before(&row.fields.history)></div>
+                    </details>
+                })}
                 <textarea
                     id=field
-                    name="content"
+                    name="form[content]"
                     class="grow"
                     rows=move || text.read().lines().count().clamp(2, 12)
                     prop:value=text
                     on:input=move |event| draft.update(|draft| draft.type_in(CONTENT.name, event_target_value(&event)))
                     inner_html=written(&row.fields.content)
                 ></textarea>
+                <details class="small check" open=has_check>
+                    <summary>"What a good answer does"</summary>
+                    <label class="sr" for=check.clone()>"What a good answer does"</label>
+                    <textarea
+                        id=check
+                        name="form[check]"
+                        class="grow"
+                        rows="2"
+                        prop:value=move || draft.read().text(CHECK.name)
+                        on:input=move |event| draft.update(|draft| draft.type_in(CHECK.name, event_target_value(&event)))
+                        inner_html=written(&row.fields.check)
+                    ></textarea>
+                </details>
                 <noscript><button class="button quiet">"Save"</button></noscript>
             </form>
             <DraftTrouble autosave/>

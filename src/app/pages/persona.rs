@@ -155,6 +155,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         }
     });
     let versions_path = format!("/personas/{}?versions=1", persona.id);
+    let roleplay_path = format!("/personas/{}/roleplay", persona.id);
     view! {
         <PageTitle text=name/>
         <form
@@ -203,6 +204,7 @@ fn Editor(data: EditorData) -> impl IntoView {
                     <div class="stack">
                         <TextBox autosave field=APPEARANCE.name argument="form[appearance]" label="Appearance"
                             hint="How it looks: used in chats and for pictures." initial=persona.fields.appearance.clone()/>
+                        <p class="small"><a href=roleplay_path>"What roleplay knows of it"</a></p>
                         <TextBox autosave field=NOTES.name argument="form[notes]" label="Notes"
                             hint="For you. Never sent to a model." initial=persona.fields.notes.clone()/>
                         <div class="pair">

@@ -120,7 +120,9 @@ pub struct PersonaForm {
 }
 
 /// A field that was sent, even empty: read as an `Option`, an empty one would count as absent.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(super) fn given<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
 

@@ -1,7 +1,9 @@
 //! Test inputs.
 
 use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::personas::given;
 use crate::domain::{
     change::Outcome,
     error::ApiError,
@@ -51,6 +53,17 @@ pub async fn add_test_input(
     Ok(kept.into())
 }
 
+/// The fields of a test input that are to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestInputForm {
+    /// What is said.
+    #[serde(default, deserialize_with = "given")]
+    pub content: Option<String>,
+    /// What a good answer does.
+    #[serde(default, deserialize_with = "given")]
+    pub check: Option<String>,
+}
+
 /// Rewrites a test input.
 #[server(prefix = "/fn", endpoint = "save_test_input")]
 pub async fn save_test_input(
@@ -58,8 +71,9 @@ pub async fn save_test_input(
     id: TestInputId,
     /// The revision that the form was filled from.
     revision: Revision,
-    /// What is said.
-    content: String,
+    /// What to write.
+    #[server(default)]
+    form: TestInputForm,
 ) -> Result<EditedTestInput, ApiError> {
     use crate::{
         domain::{
@@ -70,8 +84,12 @@ pub async fn save_test_input(
     };
 
     let desk = desk()?;
-    let change =
-        Change::new(&id, Op::Update).based_on(revision).set("content", unix_lines(&content));
+    let mut change = Change::new(&id, Op::Update).based_on(revision);
+    for (field, text) in [("content", form.content), ("check", form.check)] {
+        if let Some(text) = text {
+            change = change.set(field, unix_lines(&text));
+        }
+    }
     let saved = desk.gate.submit(change.clone()).await;
     keep_refused(&desk, &saved, change).await?;
     saved?;
