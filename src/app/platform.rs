@@ -18,6 +18,10 @@ mod served;
 mod served;
 
 #[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/chat.rs"]
+mod chat;
+
+#[cfg(not(feature = "ssr"))]
 #[path = "platform/browser/forms.rs"]
 mod forms;
 

@@ -16,6 +16,7 @@ use web_sys::{
 
 pub use super::forms::send_quiet_forms;
 use super::{
+    chat::{hear_chat, shown_chat},
     forms::{bring_back, has_writing},
     morph::put_content,
     rail::Following,
@@ -93,6 +94,20 @@ pub fn served(page: ServedPage) -> AnyView {
             }
         });
     };
+    let settle = move |is_new: bool| {
+        follow();
+        // Asked for with its place, the server knows this browser from now on.
+        if let Some(place) = shown_chat(is_new) {
+            spawn_local(async move {
+                if parsed(&place).await.is_ok() {
+                    refresh_served();
+                }
+            });
+        }
+    };
+    if page == ServedPage::Chat {
+        hear_chat();
+    }
     // The address of what is shown, and of what was asked for last.
     let shown = StoredValue::new(String::new());
     let wished = StoredValue::new(String::new());
@@ -111,6 +126,7 @@ pub fn served(page: ServedPage) -> AnyView {
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
                 let path = |address: &str| address.split('?').next().map(str::to_owned);
                 let before = shown.get_value();
+                let is_new = before != wanted;
                 match content {
                     Ok(content) if before == wanted => put_content(&place, &content),
                     // What is shown is worth more than why it could not be loaded again.
@@ -124,7 +140,7 @@ pub fn served(page: ServedPage) -> AnyView {
                         shown.set_value(wanted);
                     }
                 }
-                follow();
+                settle(is_new);
             }
         });
     });
@@ -137,7 +153,7 @@ pub fn served(page: ServedPage) -> AnyView {
                 wished.set_value(wanted.clone());
                 look_back();
                 scroll_to_end();
-                follow();
+                settle(true);
             }
             _ => load.run((wanted.clone(), Reason::Done)),
         }
