@@ -62,7 +62,7 @@ test("a message is put in other words, and what followed it is told of", async (
   await expect(turns(page)).toHaveCount(1);
   await expect(turns(page).nth(0)).toContainText("Other first words");
   await expect(turns(page).nth(0)).toContainText("2 / 2");
-  await expect(turns(page).nth(0)).toContainText("3 messages on other branches");
+  await expect(turns(page).nth(0)).toContainText("3 messages on the other branch");
 });
 
 test("a branch is pruned and brought back from the map", async ({ page, request, javaScriptEnabled }) => {

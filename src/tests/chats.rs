@@ -1,7 +1,9 @@
 //! Chats: what is kept of them, the tree of what is said, and what is made beside it.
 
 mod background;
+mod branches;
 mod files;
+mod pages;
 mod sent;
 mod setup;
 mod tree;

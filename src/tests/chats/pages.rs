@@ -1,0 +1,369 @@
+//! The pages of chats as a browser without JavaScript gets them.
+
+use axum::{
+    body::Body,
+    http::{Method, Request, header},
+};
+use serde_json::json;
+
+use super::{CHATS, answers, begin, path, post, say, settle, text};
+use crate::support::{ADDRESS, Answer, House, on_both};
+
+on_both!(
+    what_is_pruned_can_be_taken_back_at_once,
+    a_place_that_is_not_in_the_chat_hides_nothing,
+    branches_are_compared_on_a_page,
+    the_map_finds_marks_and_chooses,
+    hidden_messages_are_told_as_they_are,
+    models_are_chosen_by_price_and_ability,
+    the_list_of_chats_is_searched_renamed_and_emptied,
+    a_chat_comes_in_from_a_file_on_the_page,
+    what_roleplay_knows_is_seen_edited_and_versioned,
+    a_test_input_from_a_chat_shows_its_history_and_check,
+);
+
+/// The page of a chat.
+fn page_of(chat: &str) -> String {
+    chat.replace("/api/", "/")
+}
+
+/// A page as one browser sees it again and again.
+async fn seen(house: &House, path: &str) -> String {
+    let request = Request::builder().uri(path).header(header::HOST, ADDRESS);
+    let request = request.header(header::COOKIE, "device=laptop").body(Body::empty()).unwrap();
+    let answer = house.send(request).await;
+    assert_eq!(answer.status, 200, "{path}");
+    // Leptos marks where text begins.
+    answer.text.replace("<!>", "")
+}
+
+async fn what_is_pruned_can_be_taken_back_at_once(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    say(&house, &chat, json!({"content": "One"})).await;
+    let (two, _) = say(&house, &chat, json!({"content": "Two"})).await;
+    let page = page_of(&chat);
+
+    let pruned = house.form("/fn/prune_message", &page, &[("id", two.as_str())]).await;
+    assert_eq!(pruned.header("location"), format!("{page}?pruned={two}"));
+    let after = seen(&house, pruned.header("location")).await;
+    assert!(after.contains("Pruned from “Two” on.") && after.contains("Undo"), "{after}");
+    assert!(!after.contains("Answer 2."));
+
+    let back =
+        house.form("/fn/prune_message", &page, &[("id", two.as_str()), ("back", "true")]).await;
+    assert_eq!(back.header("location"), page);
+    let after = seen(&house, &format!("{page}?pruned={two}")).await;
+    assert!(after.contains("Answer 2.") && !after.contains("Pruned from"), "{after}");
+}
+
+async fn a_place_that_is_not_in_the_chat_hides_nothing(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    say(&house, &chat, json!({"content": "One"})).await;
+    let elsewhere = begin(&house, "optimist").await;
+    let (foreign, _) = say(&house, &elsewhere, json!({"content": "Other"})).await;
+    let page = page_of(&chat);
+
+    assert!(seen(&house, &page).await.contains("data-new"), "the browser is not known yet");
+    for leaf in [foreign.as_str(), "nothing", "a%00b"] {
+        let shown = seen(&house, &format!("{page}?leaf={leaf}")).await;
+        assert!(shown.contains("That message is not in this chat") && shown.contains("Answer 1."));
+    }
+    let again = seen(&house, &page).await;
+    assert!(!again.contains("data-new") && !again.contains("That message is not"), "{again}");
+    let before = house.get(&format!("{page}?before={foreign}")).await;
+    assert_eq!(before.status, 422);
+}
+
+async fn branches_are_compared_on_a_page(house: House) {
+    let script = json!({"answers": [[{"text": "It rains in the hills."}], [{"text": "It snows in the hills."}]]});
+    let house = house.playing(&script);
+    let chat = begin(&house, "optimist").await;
+    let (_, left) = say(&house, &chat, json!({"content": "How is it?"})).await;
+    let kept = post(&house, &format!("/api/messages/{left}/regenerate"), json!({})).await.good();
+    settle(&house, &kept).await;
+    let (page, right) = (page_of(&chat), text(&kept["replyId"]));
+
+    let chat_page = seen(&house, &page).await;
+    assert!(chat_page.contains(&format!("compare={right}&amp;with={left}")), "{chat_page}");
+    let shown = seen(&house, &format!("{page}?compare={left}&with={right}")).await;
+    for expected in
+        ["1 message in common", "<del>rains</del>", "<ins>snows</ins>", "Go on from this one"]
+    {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    let same = seen(&house, &format!("{page}?compare={left}&with={left}")).await;
+    assert!(same.contains("Both are the same branch."));
+    let odd = house.get(&format!("{page}?compare={left}&with=nothing")).await;
+    assert_eq!(odd.status, 422);
+    assert!(odd.text.contains("That message is not in this chat."), "{}", odd.text);
+
+    let fields = [("chat", page.trim_start_matches("/chats/")), ("id", left.as_str())];
+    assert_eq!(house.form("/fn/go_to_message", &page, &fields).await.header("location"), page);
+}
+
+async fn the_map_finds_marks_and_chooses(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (one, reply) = say(&house, &chat, json!({"content": "A needle"})).await;
+    let kept = post(&house, &format!("/api/messages/{reply}/regenerate"), json!({})).await.good();
+    settle(&house, &kept).await;
+    let map = format!("{}?map=1", page_of(&chat));
+
+    let plain = seen(&house, &map).await;
+    assert_eq!(plain.matches("<circle").count(), 3, "{plain}");
+    let found = seen(&house, &format!("{map}&find=NEEDLE")).await;
+    assert!(found.contains("1 message has these words."), "{found}");
+    assert_eq!(found.matches(" found").count(), 2, "in the list and in the drawing: {found}");
+    assert!(seen(&house, &format!("{map}&find=hay")).await.contains("No message has these words."));
+    let chosen = seen(&house, &format!("{map}&at={reply}")).await;
+    assert!(chosen.contains("The chosen message") && chosen.contains("Compare with what is shown"));
+    house.form("/fn/mark_message", &map, &[("id", one.as_str()), ("label", "Start")]).await;
+    assert!(seen(&house, &map).await.contains(">Start</a>"));
+    let choosing = seen(&house, &format!("{map}&compare={reply}")).await;
+    assert!(choosing.contains("Choose a message of the branch to compare with."), "{choosing}");
+    assert!(choosing.contains(&format!("compare={reply}&amp;with={one}")), "{choosing}");
+}
+
+async fn hidden_messages_are_told_as_they_are(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (one, _) = say(&house, &chat, json!({"content": "One"})).await;
+    say(&house, &chat, json!({"content": "Two"})).await;
+    let edit = async |content: &str| {
+        post(&house, &format!("/api/messages/{one}/edit"), json!({"content": content})).await.good()
+    };
+
+    edit("Eins").await;
+    assert!(seen(&house, &page_of(&chat)).await.contains("3 messages on the other branch"));
+    let third = edit("Un").await;
+    let leaf = text(&third["id"]);
+    let page = seen(&house, &format!("{}?leaf={leaf}", page_of(&chat))).await;
+    assert!(page.contains("3 messages on other branches"), "{page}");
+}
+
+async fn models_are_chosen_by_price_and_ability(house: House) {
+    let chat = begin(&house, "optimist").await;
+    let settings = format!("{}?settings=1", page_of(&chat));
+
+    let shown = seen(&house, &settings).await;
+    for expected in ["What the models cost and can do", "tools, images", "in, $", "tokens"] {
+        assert!(shown.contains(expected), "{expected}");
+    }
+    // A model that was added, chosen and forgotten is neither hidden nor changed by saving the rest.
+    let model = [
+        ("model[service]", "ollama"),
+        ("model[name]", "tiny"),
+        ("model[context]", "4000"),
+        ("model[max_output]", "1000"),
+    ];
+    house.function("add_model", &model).await.good();
+    house.call(Method::PATCH, &chat, json!({"settings": {"model": "ollama/tiny"}})).await.good();
+    assert!(seen(&house, &settings).await.contains("price not known"));
+    house.function("remove_model", &[("id", "ollama/tiny")]).await.good();
+    let shown = seen(&house, &settings).await;
+    assert!(shown.contains("ollama/tiny (not known any more)"), "{shown}");
+}
+
+async fn the_list_of_chats_is_searched_renamed_and_emptied(house: House) {
+    let house = house.playing(&answers(9));
+    let new = json!({"personaId": "optimist", "title": "Rain"});
+    let rain = text(&post(&house, CHATS, new).await.good()["id"]);
+    let other = begin(&house, "skeptic").await;
+    house.call(Method::PATCH, &other, json!({"title": "Snow"})).await.good();
+    say(&house, &other, json!({"content": "Tell me about marzipan"})).await;
+    let list = async |query: &str| {
+        let page = seen(&house, &format!("/chats?{query}")).await;
+        (page.contains(">Rain</strong>"), page.contains(">Snow</strong>"))
+    };
+
+    assert_eq!(list("").await, (true, true));
+    assert_eq!(list("q=rain").await, (true, false));
+    assert_eq!(list("q=marzipan").await, (false, true));
+    assert_eq!(list("persona=skeptic").await, (false, true));
+    assert_eq!(list("q=rain&persona=skeptic").await, (false, false));
+    assert!(seen(&house, "/chats?q=nowhere").await.contains("No such chats"));
+
+    let renamed =
+        house.form("/fn/rename_chat", "/chats", &[("id", rain.as_str()), ("title", "Hail")]).await;
+    assert_eq!(renamed.status, 302);
+    let known = house.get(&format!("{CHATS}/{rain}")).await.good();
+    assert_eq!((&known["title"], &known["titledBy"]), (&json!("Hail"), &json!("person")));
+    house.form("/fn/rename_chat", "/chats", &[("id", rain.as_str()), ("title", " ")]).await;
+    assert_eq!(house.get(&format!("{CHATS}/{rain}")).await.good()["title"], "Hail");
+    house.form("/fn/delete_chat", "/chats", &[("id", rain.as_str())]).await;
+    assert_eq!(list("q=hail").await, (false, false));
+}
+
+/// The form on the page with a file in it.
+async fn import(house: &House, file: &str, persona: &str) -> Answer {
+    let part = |name: &str, text: &str| {
+        let named = format!("Content-Disposition: form-data; name=\"{name}\"");
+        format!("--frontier\r\n{named}\r\n\r\n{text}\r\n")
+    };
+    let body = format!("{}{}--frontier--\r\n", part("persona", persona), part("file", file));
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/api/chats/import-file")
+        .header(header::HOST, ADDRESS)
+        .header("sec-fetch-site", "same-origin")
+        .header(header::CONTENT_TYPE, "multipart/form-data; boundary=frontier")
+        .body(Body::from(body))
+        .unwrap();
+    house.send(request).await
+}
+
+async fn a_chat_comes_in_from_a_file_on_the_page(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (one, reply) = say(&house, &chat, json!({"content": "One"})).await;
+    let marks = json!({"label": "Start", "bookmarked": true});
+    house.call(Method::PATCH, &format!("/api/messages/{one}"), marks).await.good();
+    post(&house, &format!("/api/messages/{reply}/edit"), json!({"content": "Mine"})).await.good();
+    post(&house, &format!("/api/messages/{reply}/prune"), json!({})).await.good();
+    let file = house.get(&format!("{chat}/export")).await;
+
+    let made = import(&house, &file.text, "").await;
+    let copy = made.header("location").to_owned();
+    assert!(copy.starts_with("/chats/") && !copy.contains("__err"), "{copy}");
+    let copied = house.get(&format!("/api{copy}/export")).await.good();
+    let marks: Vec<_> = copied["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            (
+                text(&one["content"]),
+                one["label"] == "Start",
+                one["bookmarked"] == true,
+                one["pruned"] == true,
+            )
+        })
+        .collect();
+    assert_eq!(
+        marks,
+        [
+            ("One".to_owned(), true, true, false),
+            ("Answer 1.".to_owned(), false, false, true),
+            ("Mine".to_owned(), false, false, false),
+        ]
+    );
+    // A file from elsewhere names somebody who is not here: the person says who speaks.
+    let mut foreign = file.json();
+    foreign["personaId"] = json!("nobody-here");
+    let named = import(&house, &foreign.to_string(), "skeptic").await;
+    let named = house.get(&format!("/api{}", named.header("location"))).await.good();
+    assert_eq!(named["personaId"], "skeptic");
+
+    let count = house.get(CHATS).await.good()["items"].as_array().unwrap().len();
+    let circle = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": [
+        {"id": "a", "parentId": "b", "role": "user", "content": "x"},
+        {"id": "b", "parentId": "a", "role": "user", "content": "x"},
+    ]});
+    let dangling = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": [
+        {"id": "a", "parentId": one, "role": "user", "content": "x"},
+    ]});
+    let (circle, dangling, foreign) =
+        (circle.to_string(), dangling.to_string(), foreign.to_string());
+    let huge = "x".repeat(33 * 1024 * 1024);
+    for (file, told) in [
+        ("", "Choose a file to import."),
+        ("no JSON", "The file could not be read"),
+        ("[]", "must be a JSON object"),
+        (r#"{"format": "other", "personaId": "optimist", "messages": []}"#, "format"),
+        (circle.as_str(), "in a circle"),
+        (dangling.as_str(), "which is not there"),
+        (foreign.as_str(), "That persona does not exist."),
+        (huge.as_str(), "too large"),
+    ] {
+        let refused = import(&house, file, "").await;
+        assert_eq!(refused.status, 303);
+        let back = house.get(refused.header("location")).await;
+        assert!(back.text.contains(told), "{told}: {}", refused.header("location"));
+    }
+    assert_eq!(house.get(CHATS).await.good()["items"].as_array().unwrap().len(), count);
+    assert_eq!(
+        path(&house, &format!("/api{copy}"), "").await["items"].as_array().unwrap().len(),
+        2
+    );
+}
+
+async fn what_roleplay_knows_is_seen_edited_and_versioned(house: House) {
+    let page = "/personas/innkeeper/roleplay";
+    assert!(seen(&house, page).await.contains("Nothing yet."));
+    house.form("/fn/draw_roleplay", page, &[("id", "innkeeper")]).await;
+    let persona = "/api/storage/personas/innkeeper";
+    let drawn = house.get(persona).await.good();
+    let summary = text(&drawn["roleplayData"]["summary"]);
+    assert!(!summary.is_empty() && drawn["revision"] == 1);
+    assert!(!seen(&house, page).await.contains("Nothing yet."));
+
+    let own = [
+        ("id", "innkeeper"),
+        ("revision", "1"),
+        ("appearance", "tall"),
+        ("summary", "A keeper of inns."),
+    ];
+    let saved = house.form("/fn/save_roleplay", page, &own).await;
+    assert_eq!(saved.status, 302);
+    let edited = house.get(persona).await.good();
+    assert_eq!(
+        edited["roleplayData"],
+        json!({"appearance": "tall", "summary": "A keeper of inns."})
+    );
+    assert_eq!(edited["revision"], 2);
+    let versions = seen(&house, "/personas/innkeeper?versions=1&from=1&to=2").await;
+    assert!(versions.contains("Roleplay") && versions.contains("A keeper of inns."), "{versions}");
+    house.function("restore_version", &[("id", "innkeeper"), ("revision", "1")]).await.good();
+    assert_eq!(house.get(persona).await.good()["roleplayData"], drawn["roleplayData"]);
+
+    // What is too long is told and changes nothing; without words it is drawn anew.
+    let long = "x".repeat(10_001);
+    let own = [("id", "innkeeper"), ("revision", "3"), ("summary", long.as_str())];
+    let refused = house.function("save_roleplay", &own).await;
+    assert_eq!(refused.status, 422);
+    let none = [("id", "innkeeper"), ("revision", "3"), ("appearance", ""), ("summary", " ")];
+    house.function("save_roleplay", &none).await.good();
+    assert_eq!(house.get(persona).await.good().get("roleplayData"), None);
+}
+
+async fn a_test_input_from_a_chat_shows_its_history_and_check(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    say(&house, &chat, json!({"content": "One <b>"})).await;
+    let (_, reply) = say(&house, &chat, json!({"content": "Two"})).await;
+    let made = house.function("keep_as_test", &[("id", reply.as_str())]).await.good();
+    let input = text(&made);
+
+    let editor = seen(&house, "/personas/optimist").await;
+    for expected in
+        ["After 2 messages of a chat", "One &lt;b&gt;", "Answer 1.", "means: “Answer 2.”"]
+    {
+        assert!(editor.contains(expected), "{expected}");
+    }
+    let known = house.get("/api/storage/personas/optimist/test-inputs").await.good();
+    let known = known["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["id"] == input.as_str())
+        .unwrap()
+        .clone();
+    let checked = [
+        ("id", input.as_str()),
+        ("revision", "1"),
+        ("form[content]", "Two"),
+        ("form[check]", "Is kind."),
+    ];
+    house.form("/fn/save_test_input", "/personas/optimist", &checked).await;
+    let path = format!("/api/storage/personas/optimist/test-inputs/{input}");
+    let edited = house.get(&path).await.good();
+    assert_eq!((&edited["check"], &edited["history"]), (&json!("Is kind."), &known["history"]));
+    // Words of one field alone leave the other, and none at all are refused.
+    let words = [("id", input.as_str()), ("revision", "2"), ("form[content]", "Zwei")];
+    house.function("save_test_input", &words).await.good();
+    assert_eq!(house.get(&path).await.good()["check"], "Is kind.");
+    let silent = [("id", input.as_str()), ("revision", "3"), ("form[content]", "")];
+    assert_eq!(house.function("save_test_input", &silent).await.status, 422);
+}
