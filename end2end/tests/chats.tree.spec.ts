@@ -29,8 +29,8 @@ test("two answers are compared word by word, and one of them is gone on from", a
   await turns(page).nth(1).getByText("More…").click();
   await page.getByRole("link", { name: "Compare with the one before" }).click();
   await expect(page.getByRole("heading", { name: "Two branches" })).toBeVisible();
-  await expect(page.locator(".side del")).toHaveText("snows");
-  await expect(page.locator(".side ins")).toHaveText("rains");
+  await expect(page.locator(".branch del")).toHaveText("snows");
+  await expect(page.locator(".branch ins")).toHaveText("rains");
   await page.getByText("1 message in common").click();
   await expect(page.getByText("How is it in the hills?")).toBeVisible();
   await fitsTheScreen(page);

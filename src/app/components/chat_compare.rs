@@ -145,7 +145,7 @@ fn Pair(turn: ComparedTurn, name: String) -> impl IntoView {
         (left, right) => {
             let cell = |side: Option<Side>, label: &'static str| match side {
                 Some(side) => side_view(side, &name, label).into_any(),
-                None => view! { <div class="side ended" aria-hidden="true"></div> }.into_any(),
+                None => view! { <div class="branch ended" aria-hidden="true"></div> }.into_any(),
             };
             view! { <li class="beside">{cell(left, "A")} {cell(right, "B")}</li> }.into_any()
         }
@@ -163,7 +163,7 @@ fn side_view(side: Side, name: &str, label: &'static str) -> impl IntoView + use
         view! { <Diff segments=side.segments/> }.into_any()
     };
     view! {
-        <div class="side" class:you=side.role == Role::User>
+        <div class="branch" class:you=side.role == Role::User>
             <p class="who">
                 <strong>{who}</strong>
                 {(!label.is_empty()).then(|| view! { <span class="badge">{label}</span> })}

@@ -58,8 +58,8 @@ fn shown(persona: EditedPersona) -> impl IntoView {
                 <a class="button quiet" href=versions>"Versions"</a>
             </div>
         </header>
-        <p class="small">{told}</p>
         <form method="post" action=SaveRoleplay::url() class="stack" data-quiet data-save=format!("roleplay {id}") data-told="Saved.">
+            <p class="small">{told}</p>
             <input type="hidden" name="id" value=id.to_string()/>
             <input type="hidden" name="revision" value=revision.to_string()/>
             <div class="field">
