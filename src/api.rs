@@ -17,6 +17,8 @@ mod models;
 mod pending_changes;
 mod persona_agent;
 mod personas;
+mod publication;
+mod published;
 mod rail;
 mod refs;
 mod runs;
@@ -55,6 +57,8 @@ pub fn router() -> Router<AppState> {
     let router = ApiRouter::new()
         .merge(personas::routes())
         .merge(versions::routes())
+        .merge(publication::routes())
+        .merge(published::routes())
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
         .merge(knowledge::routes())

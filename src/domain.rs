@@ -21,6 +21,7 @@ pub mod news;
 pub mod persona;
 pub mod position;
 pub mod proposal;
+pub mod publication;
 pub mod run;
 pub mod search;
 pub mod sent;

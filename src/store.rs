@@ -14,6 +14,7 @@ mod link;
 mod news;
 mod persona;
 mod proposal;
+mod publication;
 mod run;
 mod search;
 mod settings;

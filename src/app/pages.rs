@@ -11,6 +11,7 @@ pub mod not_found;
 pub mod page;
 pub mod persona;
 pub mod personas;
+pub mod published;
 pub mod reference;
 pub mod search;
 pub mod settings;

@@ -77,7 +77,7 @@ async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError
     let Comparison { title, before, after, revision, conflicts } = compared(link, &draft).await?;
     let diff = match change.op {
         Op::Create | Op::Update => differing(&before, &after),
-        Op::Delete | Op::Restore | Op::Purge | Op::Label => Vec::new(),
+        Op::Delete | Op::Restore | Op::Purge | Op::Label | Op::Publish => Vec::new(),
     };
     let name = match &draft.persona {
         Some(persona) => match link.persona_head(persona).await {
