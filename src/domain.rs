@@ -8,6 +8,7 @@ pub mod change;
 pub mod chat;
 pub mod date;
 pub mod diff;
+pub mod enhancement;
 pub mod error;
 pub mod event;
 pub mod field;
