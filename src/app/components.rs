@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod avatar;
+pub mod chat_list;
 pub mod chat_map;
 pub mod chat_settings;
 pub mod chat_turn;
@@ -22,4 +23,5 @@ pub mod theme_switch;
 pub mod turn;
 pub mod versions;
 pub mod when;
+pub mod workbench;
 pub mod written;

@@ -50,6 +50,12 @@ pub fn origin(headers: &HeaderMap) -> String {
     format!("{scheme}://{}", named("host").unwrap_or_default())
 }
 
+/// The whole address of a path, as the browser that asks reaches it.
+pub fn link_to(path: &str) -> String {
+    let origin = use_context::<Parts>().map(|parts| origin(&parts.headers));
+    format!("{}{path}", origin.unwrap_or_default())
+}
+
 /// The chat that a page shows, by the page's address.
 pub fn chat_at(address: &str) -> Option<ConversationId> {
     let path = address.split(['?', '#']).next().unwrap_or_default();

@@ -29,3 +29,4 @@ mod services;
 mod site;
 mod stories;
 mod support;
+mod workbench;

@@ -3,8 +3,10 @@
 use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
+    chat_list::chat_tabs,
     icon::{Glyph, Icon},
     problem::PageProblem,
+    workbench::Workbench,
     written::written,
 };
 use crate::{
@@ -60,7 +62,7 @@ pub fn ChatSettingsDrawer(
     let me = settings.user_persona;
     let model = settings.model;
     view! {
-        <Drawer title="Settings" home>
+        <Workbench title="This chat" home tabs=chat_tabs(&id, "settings")>
             <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
                 <input type="hidden" name="id" value=id.to_string()/>
                 <input type="hidden" name="revision" value=revision.to_string()/>
@@ -110,7 +112,7 @@ pub fn ChatSettingsDrawer(
                 </label>
                 <p><button class="button">"Save"</button></p>
             </form>
-        </Drawer>
+        </Workbench>
     }
 }
 

@@ -1,6 +1,6 @@
 //! One chat: the path that is shown, what stands beside it, and what can be set.
 //!
-//! What else is open is in the address: `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
+//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
 //! say which part of the tree is shown.
 
 use leptos::{prelude::*, server_fn::ServerFn};
@@ -9,6 +9,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     app::{
         components::{
+            chat_list::ChatListTab,
             chat_map::ChatMap,
             chat_settings::{ChatSettingsDrawer, SentDrawer},
             chat_turn::ChatTurnView,
@@ -36,13 +37,16 @@ pub fn ChatPage() -> impl IntoView {
     let message = |name: &str| query.get(name).map(MessageId::new);
     let (leaf, before, sent) = (message("leaf"), message("before"), message("sent"));
     let (sets, maps) = (query.get("settings").is_some(), query.get("map").is_some());
+    let lists = query.get("chats").is_some();
     view! {
         <Suspense>
             {Suspend::new(async move {
                 match open_chat(id, leaf, before).await {
                     Ok(open) => {
                         let beside = beside(&open, sets, maps, sent);
-                        view! { {shown(open)} {beside} }.into_any()
+                        let list = lists.then(|| open.chat.clone()).filter(|_| beside.is_none());
+                        let list = list.map(|chat| view! { <ChatListTab chat/> });
+                        view! { {shown(open)} {beside} {list} }.into_any()
                     }
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
@@ -137,6 +141,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
         })
         .collect_view();
     let (settings, map) = (format!("{home}?settings=1"), format!("{home}?map=1"));
+    let chats = format!("{home}?chats=1");
     let export = format!("/api/chats/{id}/export");
     let path = leaf.map(|leaf| format!("?leaf={leaf}")).unwrap_or_default();
     let markdown = format!("/api/chats/{id}/markdown{path}");
@@ -149,6 +154,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
             </div>
             <div class="row tight">
                 <a class="button quiet" href=map><Glyph icon=Icon::History/> "Map"</a>
+                <a class="button quiet" href=chats><Glyph icon=Icon::Talk/> "Other chats"</a>
                 <a class="button quiet" href=settings><Glyph icon=Icon::Settings/> "Settings"</a>
                 <details class="popover" id="chat-more">
                     <summary class="button quiet">"More…"</summary>
