@@ -18,6 +18,8 @@ mod models;
 mod pending_changes;
 mod persona_agent;
 mod personas;
+mod publication;
+mod published;
 mod rail;
 mod refs;
 mod runs;
@@ -59,6 +61,8 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
     let router = ApiRouter::new()
         .merge(personas::routes())
         .merge(versions::routes())
+        .merge(publication::routes())
+        .merge(published::routes())
         .merge(test_inputs::routes())
         .merge(test_answers::routes())
         .merge(knowledge::routes())

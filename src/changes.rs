@@ -8,6 +8,7 @@ mod decide;
 mod entity;
 mod index;
 mod proposals;
+mod publish;
 mod rebase;
 mod refused;
 mod samples;
@@ -67,7 +68,7 @@ fn verdict(actor: &Actor, change: &Change, owner: Option<&PersonaId>) -> Verdict
     match actor {
         Actor::Person { .. } | Actor::System => Verdict::Apply,
         Actor::Persona { tier: Tier::Read, .. } => Verdict::Deny,
-        Actor::Persona { .. } if change.op == Op::Purge => Verdict::Deny,
+        Actor::Persona { .. } if matches!(change.op, Op::Purge | Op::Publish) => Verdict::Deny,
         Actor::Persona { tier: Tier::Act, persona, .. } if owner == Some(persona) => Verdict::Apply,
         Actor::Persona { tier: Tier::Act | Tier::Suggest, .. } => Verdict::Keep,
     }
@@ -237,6 +238,7 @@ async fn pass(
         Verdict::Deny => {
             let reason = match change.op {
                 Op::Purge => "Only a person removes something for good.",
+                Op::Publish => "Only a person decides what is public.",
                 _ => {
                     "This persona's agent may only read. A person can raise its tier in the \
                      persona's settings."

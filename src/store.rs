@@ -15,6 +15,7 @@ mod link;
 mod news;
 mod persona;
 mod proposal;
+mod publication;
 mod run;
 mod search;
 mod settings;

@@ -2,7 +2,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { expect, fitsTheScreen, open, persona, test } from "./house";
 
-const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/chats", "/inbox", "/audit", "/bin", "/settings", "/nothing"];
+const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/personas/optimist?workbench=enhance", "/personas/optimist?workbench=publish", "/chats", "/inbox", "/audit", "/bin", "/settings", "/nothing"];
 
 for (const path of pages) {
   test(`${path} fits the screen and has no barriers`, async ({ page }) => {
@@ -32,7 +32,7 @@ test("a chat and what opens beside it fit the screen and have no barriers", asyn
   const said = await request.post(`/api/chats/${id}/messages`, { data: { content: "W".repeat(300) } });
   const { runId, replyId } = await said.json();
   await expect.poll(async () => (await (await request.get(`/api/runs/${runId}`)).json()).status).toBe("done");
-  for (const path of ["", "?settings=1", "?map=1", `?sent=${replyId}`]) {
+  for (const path of ["", "?chats=1", "?settings=1", "?map=1", `?sent=${replyId}`]) {
     await open(page, `/chats/${id}${path}`);
     await fitsTheScreen(page);
     const { violations } = await new AxeBuilder({ page }).analyze();

@@ -15,8 +15,9 @@ use crate::{
     domain::{
         change::Entity,
         error::ApiError,
-        id::{ConversationId, PersonaId, RunId},
+        id::{ConversationId, MessageId, PersonaId, RunId},
         message::{Conversation, ConversationKind, MESSAGE, Turn},
+        persona::Tier,
         run::Run,
     },
     store::{Link, new_id, now},
@@ -24,6 +25,32 @@ use crate::{
 
 /// The most messages of a history.
 const MAX_HISTORY: u32 = 2000;
+
+/// How far an agent may go with what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// As far as its persona's tier.
+    Own,
+    /// To drafts at the most.
+    Drafts,
+}
+
+impl Reach {
+    fn within(self, tier: Tier) -> Tier {
+        match (self, tier) {
+            (Self::Drafts, Tier::Act) => Tier::Suggest,
+            (_, tier) => tier,
+        }
+    }
+
+    /// Keeps it with the message that asks, so that it also holds when the same is asked again.
+    pub(super) async fn keep(self, link: &mut Link, asked: &MessageId) -> Result<(), ApiError> {
+        match self {
+            Self::Own => Ok(()),
+            Self::Drafts => Ok(link.ask_for_drafts(asked).await?),
+        }
+    }
+}
 
 /// What was said with the agent of a persona.
 pub struct History {
@@ -44,8 +71,29 @@ impl Agent {
         words: &str,
         context: Option<Sight>,
     ) -> Result<Run, ApiError> {
+        self.ask(scope, persona, words, context, Reach::Own).await
+    }
+
+    /// Asks the agent of a persona for improvements: whatever it may do by itself, they come as drafts.
+    pub async fn enhance(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+        words: &str,
+    ) -> Result<Run, ApiError> {
+        self.ask(scope, persona, words, None, Reach::Drafts).await
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+        words: &str,
+        context: Option<Sight>,
+        reach: Reach,
+    ) -> Result<Run, ApiError> {
         check_words(words)?;
-        let mut brief = self.editor_brief(scope, persona).await?;
+        let mut brief = self.editor_brief(scope, persona, reach).await?;
         brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
         // Two first messages at once meet here, and the second finds what the first began.
@@ -61,7 +109,14 @@ impl Agent {
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
         let message = message.id;
+        reach.keep(&mut link, &message).await?;
         self.start(link, scope, Order::now(conversation, message, brief)).await
+    }
+
+    /// How far a run may go that answers a message.
+    pub(super) async fn reach(&self, scope: &Scope, asked: &MessageId) -> Result<Reach, ApiError> {
+        let drafts_only = self.read(scope).await?.asks_for_drafts(asked).await?;
+        Ok(if drafts_only { Reach::Drafts } else { Reach::Own })
     }
 
     /// What the agent of a persona works with.
@@ -69,11 +124,13 @@ impl Agent {
         &self,
         scope: &Scope,
         persona: &PersonaId,
+        reach: Reach,
     ) -> Result<Brief, ApiError> {
         let mut link = self.read(scope).await?;
-        let persona = link.persona(persona).await?;
+        let mut persona = link.persona(persona).await?;
         let route = self.catalog_on(&mut link).await?.find(&persona.fields.model)?;
         drop(link);
+        persona.fields.tier = reach.within(persona.fields.tier);
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));

@@ -237,7 +237,8 @@ impl Agent {
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
             ConversationKind::Chat => self.regenerate(scope, &run.message_id, None).await,
             ConversationKind::Editor | ConversationKind::Companion => {
-                let mut brief = self.brief(scope, &conversation).await?;
+                let reach = self.reach(scope, &run.message_id).await?;
+                let mut brief = self.brief(scope, &conversation, reach).await?;
                 brief.context = self.shared.sights.of(&run.message_id);
                 let (link, conversation) = self.last_run(scope, &run).await?;
                 self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
@@ -249,7 +250,8 @@ impl Agent {
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
         let known = self.read(scope).await?.conversation(&run.conversation_id).await?;
-        let mut brief = self.brief(scope, &known).await?;
+        let reach = self.reach(scope, &run.message_id).await?;
+        let mut brief = self.brief(scope, &known, reach).await?;
         brief.context = self.shared.sights.of(&run.message_id);
         let broke_off = || {
             let reason = "That answer did not break off, so there is nothing to go on with.";
@@ -275,6 +277,7 @@ impl Agent {
         }
         let message = said(conversation.leaf.clone(), GO_ON, now());
         link.insert_message(&conversation.id, &message).await?;
+        reach.keep(&mut link, &message.id).await?;
         self.start(link, scope, Order::now(conversation, message.id, brief)).await
     }
 

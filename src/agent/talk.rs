@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Agent,
     driver::Brief,
-    editor::check_words,
+    editor::{Reach, check_words},
     notes::Sight,
     runs::{Order, said},
 };
@@ -164,7 +164,7 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
-        let mut brief = self.brief(scope, &known).await?;
+        let mut brief = self.brief(scope, &known, Reach::Own).await?;
         brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&known.persona_id)).await?;
@@ -199,10 +199,13 @@ impl Agent {
         &self,
         scope: &Scope,
         conversation: &Conversation,
+        reach: Reach,
     ) -> Result<Brief, ApiError> {
         match conversation.kind {
             ConversationKind::Companion => self.companion_brief(scope).await,
-            ConversationKind::Editor => self.editor_brief(scope, &conversation.persona_id).await,
+            ConversationKind::Editor => {
+                self.editor_brief(scope, &conversation.persona_id, reach).await
+            }
             ConversationKind::Chat => self.chat_brief(scope, &conversation.id).await,
             ConversationKind::Test => {
                 let reason = "A test input is run, not talked with.".into();

@@ -13,7 +13,7 @@ use crate::{
     domain::{
         change::{ChangeState, Outcome},
         error::ApiError,
-        id::ChangeId,
+        id::{ChangeId, PersonaId},
         list::Page,
         proposal::{Approval, Proposal},
     },
@@ -53,6 +53,9 @@ struct DraftPath {
 struct ListParams {
     /// Where they stand: `pending` unless said.
     state: Option<ChangeState>,
+    /// Only those that this persona's agent proposed, or that are about this persona.
+    #[serde(rename = "personaId")]
+    persona_id: Option<PersonaId>,
     /// Where to go on: the `next` of the page before.
     after: Option<ChangeId>,
     /// How many at most; 50 unless said, 200 at the most.
@@ -73,7 +76,8 @@ async fn list(
 ) -> Result<Json<Page<Proposal>>, ApiError> {
     let state = params.state.unwrap_or(ChangeState::Pending);
     let limit = page_size(params.limit);
-    Ok(Json(desk.gate.proposals(state, params.after.as_ref(), limit).await?))
+    let (persona, after) = (params.persona_id.as_ref(), params.after.as_ref());
+    Ok(Json(desk.gate.proposals(state, persona, after, limit).await?))
 }
 
 async fn one(desk: Desk, Segments(path): Segments<DraftPath>) -> Result<Json<Proposal>, ApiError> {

@@ -15,7 +15,8 @@ use axum::{
 use leptos::{prelude::*, server_fn::ServerFn};
 use serde::Deserialize;
 
-use self::shown::{html, shown_turns};
+pub use self::shown::html;
+use self::shown::shown_turns;
 use super::{
     extract::{Params, Segments},
     sse::EventStream,

@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod avatar;
 pub mod chat_compare;
+pub mod chat_list;
 pub mod chat_map;
 pub mod chat_settings;
 pub mod chat_story;
@@ -25,4 +26,5 @@ pub mod theme_switch;
 pub mod turn;
 pub mod versions;
 pub mod when;
+pub mod workbench;
 pub mod written;

@@ -10,7 +10,9 @@ pub mod knowledge;
 pub mod not_found;
 pub mod page;
 pub mod persona;
+pub mod persona_workbench;
 pub mod personas;
+pub mod published;
 pub mod reference;
 pub mod roleplay;
 pub mod search;
@@ -48,15 +50,21 @@ pub enum ServedPage {
     Settings,
     /// Something to do.
     Task,
+    /// What can be made of a persona, beside its editor.
+    Workbench,
 }
 
 impl ServedPage {
     /// Whether it lists what others change, so that it is loaded again when they do.
     pub fn is_live(self) -> bool {
         match self {
-            Self::Audit | Self::Bin | Self::Chat | Self::Chats | Self::Inbox | Self::Knowledge => {
-                true
-            }
+            Self::Audit
+            | Self::Bin
+            | Self::Chat
+            | Self::Chats
+            | Self::Inbox
+            | Self::Knowledge
+            | Self::Workbench => true,
             // What one writes on, or asked for, stays as it is.
             Self::Conflict
             | Self::Page
@@ -84,6 +92,7 @@ impl ServedPage {
             Self::Search => search::SearchPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),
+            Self::Workbench => persona_workbench::PersonaWorkbench().into_any(),
         }
     }
 }

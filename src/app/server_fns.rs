@@ -16,6 +16,7 @@ pub mod search;
 pub mod settings;
 pub mod test_inputs;
 pub mod versions;
+pub mod workbench;
 
 use leptos::server_fn::{
     codec::JsonEncoding,

@@ -170,8 +170,11 @@ async fn drafts(plan: &Plan) {
         let mut middle: Option<ChangeId> = None;
         for _ in 0..plan.count(60, 5) {
             let began = Instant::now();
-            let page =
-                space.gate.proposals(ChangeState::Pending, middle.as_ref(), 50).await.unwrap();
+            let page = space
+                .gate
+                .proposals(ChangeState::Pending, None, middle.as_ref(), 50)
+                .await
+                .unwrap();
             times.push(began.elapsed());
             middle = page.next.map(ChangeId::new);
         }
@@ -182,7 +185,7 @@ async fn drafts(plan: &Plan) {
         }
         first.get_or_insert(times);
     }
-    let page = space.gate.proposals(ChangeState::Pending, None, 1).await.unwrap();
+    let page = space.gate.proposals(ChangeState::Pending, None, None, 1).await.unwrap();
     let began = Instant::now();
     space.gate.approve(&page.items[0].id, &Approval::default()).await.unwrap();
     row("one of them accepted", &format!("{:.2} ms", millis(began.elapsed())));

@@ -1,6 +1,6 @@
 //! Applying a change inside a transaction.
 
-use super::{entity, index, rebase::rebase};
+use super::{entity, index, publish, rebase::rebase};
 use crate::{
     domain::{
         actor::Actor,
@@ -62,7 +62,7 @@ pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refus
         return Ok(Applied { from: None, to: None, before: Fields::new() });
     }
     let head = entity::head(link, &change.entity).await?;
-    if head.binned && matches!(change.op, Op::Update | Op::Delete | Op::Label) {
+    if head.binned && matches!(change.op, Op::Update | Op::Delete | Op::Label | Op::Publish) {
         return Err(ApiError::InBin { what: change.entity.kind.noun().into() }.into());
     }
     if change.op == Op::Update {
@@ -88,7 +88,7 @@ pub async fn apply(
             index::refresh(link, &change.entity).await?;
         }
         Op::Restore => index::refresh_all(link, &change.entity).await?,
-        Op::Label => {}
+        Op::Label | Op::Publish => {}
     }
     Ok(applied)
 }
@@ -154,8 +154,12 @@ async fn perform(
             }
             Ok(Applied { to: None, ..stays })
         }
-        Op::Label if head.binned => Err(ApiError::InBin { what: what.into() }.into()),
+        Op::Label | Op::Publish if head.binned => Err(ApiError::InBin { what: what.into() }.into()),
         Op::Label => label(link, change, stays).await,
+        Op::Publish => {
+            publish::apply(link, change, author).await?;
+            Ok(stays)
+        }
     }
 }
 

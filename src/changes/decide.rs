@@ -194,7 +194,7 @@ async fn taken(
             }
             Ok(change)
         }
-        Op::Delete | Op::Restore | Op::Purge | Op::Label => {
+        Op::Delete | Op::Restore | Op::Purge | Op::Label | Op::Publish => {
             let rule = "This draft can only be accepted or rejected whole.";
             Err(ApiError::invalid("hunks", rule).into())
         }

@@ -10,7 +10,7 @@ use crate::{
         change::{Change, ChangeState, Conflict, Entity, Fields, Op, field_label},
         diff::segments,
         error::ApiError,
-        id::ChangeId,
+        id::{ChangeId, PersonaId},
         list::Page,
         proposal::{Proposal, ProposedField, Proposer},
         version::Revision,
@@ -19,15 +19,16 @@ use crate::{
 };
 
 impl Gate {
-    /// The drafts that stand so, the last first.
+    /// The drafts that stand so, of one persona or of all, the last first.
     pub async fn proposals(
         &self,
         state: ChangeState,
+        persona: Option<&PersonaId>,
         before: Option<&ChangeId>,
         limit: u32,
     ) -> Result<Page<Proposal>, ApiError> {
         let mut link = self.store.read(&self.space).await?;
-        let page = link.proposals(state, before, limit).await?;
+        let page = link.proposals(state, persona, before, limit).await?;
         let mut items = Vec::with_capacity(page.items.len());
         for row in page.items {
             items.push(shown(&mut link, row).await?);
@@ -76,7 +77,7 @@ async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError
     let Comparison { title, before, after, revision, conflicts } = compared(link, &draft).await?;
     let diff = match change.op {
         Op::Create | Op::Update => differing(&before, &after),
-        Op::Delete | Op::Restore | Op::Purge | Op::Label => Vec::new(),
+        Op::Delete | Op::Restore | Op::Purge | Op::Label | Op::Publish => Vec::new(),
     };
     let name = match &draft.persona {
         Some(persona) => match link.persona_head(persona).await {

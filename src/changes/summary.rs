@@ -32,6 +32,14 @@ pub fn of(change: &Change, before: &Fields, state: ChangeState) -> String {
                 None => format!("{} the label {label} away", verb("Took", "Take")),
             }
         }
+        Op::Publish => match change.patch.get("publication") {
+            Some(Value::Object(page)) => {
+                let revision = page.get("revision").and_then(Value::as_i64).unwrap_or_default();
+                let slug = page.get("slug").and_then(Value::as_str).unwrap_or_default();
+                format!("{} version {revision} at /p/{slug}", verb("Published", "Publish"))
+            }
+            _ => format!("{} the public page away", verb("Took", "Take")),
+        },
     }
 }
 

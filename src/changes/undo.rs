@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::entity;
+use super::{entity, publish};
 use crate::{
     domain::{
         change::{Change, ChangeState, Fields, Op},
@@ -40,6 +40,7 @@ pub async fn inverse(link: &mut Link, id: &ChangeId) -> Result<Change, ApiError>
             let part = |name: &str| done.patch.get(name).cloned().unwrap_or(Value::Null);
             back(Op::Label).set("label", part("label")).set("revision", part("previous"))
         }
+        Op::Publish => publish::inverse(link, &done).await?,
         Op::Update => {
             let (Some(from), Some(to)) = (row.from_revision, row.to_revision) else {
                 return Err(ApiError::not_found("change"));

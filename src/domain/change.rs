@@ -157,9 +157,22 @@ pub enum Op {
     Purge,
     /// Points a label at a version, or takes it away: `{label, revision or null}`.
     Label,
+    /// Makes a version public, or takes it away: `{publication or null}`.
+    Publish,
 }
 
 impl Op {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Create,
+        Self::Update,
+        Self::Delete,
+        Self::Restore,
+        Self::Purge,
+        Self::Label,
+        Self::Publish,
+    ];
+
     /// The word in JSON and in the database.
     pub fn word(self) -> &'static str {
         match self {
@@ -169,14 +182,13 @@ impl Op {
             Self::Restore => "restore",
             Self::Purge => "purge",
             Self::Label => "label",
+            Self::Publish => "publish",
         }
     }
 
     /// The operation with this word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Create, Self::Update, Self::Delete, Self::Restore, Self::Purge, Self::Label]
-            .into_iter()
-            .find(|op| op.word() == word)
+        Self::ALL.into_iter().find(|op| op.word() == word)
     }
 }
 

@@ -64,6 +64,14 @@ pub enum ApiError {
         /// What exists.
         what: String,
     },
+    /// Another page has the address that this one should have.
+    #[error("The address “{address}” is taken. Choose another.")]
+    AddressTaken {
+        /// The field, as JSON names it.
+        field: String,
+        /// The address.
+        address: String,
+    },
     /// It lies in the bin, where nothing can be changed.
     #[error("That {what} is in the bin. Restore it first.")]
     InBin {
@@ -155,6 +163,7 @@ impl ApiError {
             | Self::WrongMethod { .. }
             | Self::Conflict(_)
             | Self::Taken { .. }
+            | Self::AddressTaken { .. }
             | Self::InBin { .. }
             | Self::NotNow { .. }
             | Self::Decided { .. }
@@ -172,6 +181,7 @@ impl ApiError {
             Self::WrongMethod { .. } => 405,
             Self::Conflict(_)
             | Self::Taken { .. }
+            | Self::AddressTaken { .. }
             | Self::InBin { .. }
             | Self::NotNow { .. }
             | Self::Decided { .. }

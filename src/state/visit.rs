@@ -1,6 +1,6 @@
 //! What a browser says about itself with every request, and what it is shown of chats.
 
-use axum::http::{HeaderValue, header, request::Parts};
+use axum::http::{HeaderMap, HeaderValue, header, request::Parts};
 use leptos::context::use_context;
 use leptos_axum::ResponseOptions;
 
@@ -54,6 +54,19 @@ pub fn device() -> String {
         }
         name
     })
+}
+
+/// The site as whoever asks reaches it. The guard lets only our own names through.
+pub fn origin(headers: &HeaderMap) -> String {
+    let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let scheme = if named("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    format!("{scheme}://{}", named("host").unwrap_or_default())
+}
+
+/// The whole address of a path, as the browser that asks reaches it.
+pub fn link_to(path: &str) -> String {
+    let origin = use_context::<Parts>().map(|parts| origin(&parts.headers));
+    format!("{}{path}", origin.unwrap_or_default())
 }
 
 /// The chat that a page shows, by the page's address.

@@ -125,6 +125,25 @@ impl Link {
         Ok(rows.into_iter().map(Conversation::from).collect())
     }
 
+    /// Notes that a message asks for drafts.
+    pub async fn ask_for_drafts(&mut self, id: &MessageId) -> Result<(), StoreError> {
+        const SQL: &str =
+            "update message set drafts_only = 1 where space_id = $1 and message_id = $2";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Whether a message asks for drafts.
+    pub async fn asks_for_drafts(&mut self, id: &MessageId) -> Result<bool, StoreError> {
+        const SQL: &str = "select drafts_only from message where space_id = $1 and message_id = $2";
+        let space = self.space.clone();
+        let drafts: Option<i64> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        Ok(drafts == Some(1))
+    }
+
     /// Makes this the conversation in which a persona's agent is talked to.
     pub async fn set_agent_conversation(
         &mut self,

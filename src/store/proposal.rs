@@ -159,10 +159,11 @@ impl Link {
     }
 
     /// What personas proposed and stands so, and what persons wrote and could not be saved at once: the
-    /// last first.
+    /// last first. With a persona: what its agent proposed, and what others proposed about it.
     pub async fn proposals(
         &mut self,
         state: ChangeState,
+        persona: Option<&PersonaId>,
         before: Option<&ChangeId>,
         limit: u32,
     ) -> Result<Page<ProposalRow>, StoreError> {
@@ -170,6 +171,8 @@ impl Link {
             "where space_id = $1 and state = $2 and change_id < $3
                 and (proposed_by_kind = 'persona' or state = 'conflict'
                     or decided_by_user_id is not null)
+                and ($5 = '' or proposed_by_persona_id = $5
+                    or (entity_type = 'persona' and entity_id = $5))
             order by change_id desc limit $4"
         );
         let space = self.space.clone();
@@ -177,7 +180,7 @@ impl Link {
         let wanted = i64::from(limit) + 1;
         let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(state.word()).bind(before).bind(wanted)
-            .fetch_all(wire).await?);
+            .bind(persona.map_or("", PersonaId::as_str)).fetch_all(wire).await?);
         let page = Page::cut(rows, limit, |row| row.change_id.clone());
         let items = page.items.into_iter().filter_map(Row::into_proposal).collect();
         Ok(Page { items, next: page.next })

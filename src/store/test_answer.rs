@@ -38,12 +38,6 @@ impl TryFrom<Row> for TestAnswer {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let parts: Vec<Part> =
-            row.parts.as_deref().map(StoreError::read_json).transpose()?.unwrap_or_default();
-        let words = parts.into_iter().filter_map(|part| match part.body {
-            PartBody::Text(text) => Some(text),
-            PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
-        });
         Ok(Self {
             test_input_id: TestInputId::new(row.test_input_id),
             input_revision: row.input_revision,
@@ -52,12 +46,22 @@ impl TryFrom<Row> for TestAnswer {
             status: RunStatus::from_word(&row.status),
             stop: row.stop.as_deref().map(StoreError::read_json).transpose()?,
             error: row.error.as_deref().map(StoreError::read_json).transpose()?,
-            text: words.collect::<Vec<_>>().join("\n\n"),
+            text: row.parts.as_deref().map(words).transpose()?.unwrap_or_default(),
             model: row.model,
             spent: StoreError::read_json(&row.spent)?,
             created_at: Timestamp(row.created_at),
         })
     }
+}
+
+/// The words of an answer, by the parts that are kept of it.
+pub(super) fn words(parts: &str) -> Result<String, StoreError> {
+    let parts: Vec<Part> = StoreError::read_json(parts)?;
+    let words = parts.into_iter().filter_map(|part| match part.body {
+        PartBody::Text(text) => Some(text),
+        PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
+    });
+    Ok(words.collect::<Vec<_>>().join("\n\n"))
 }
 
 impl Link {

@@ -5,6 +5,7 @@ use greenroom::{
     agent::{ChatWords, NewChat},
     domain::{
         change::{Change, Entity, EntityKind, Op},
+        publication::PublishWish,
         run::Run,
     },
 };
@@ -70,6 +71,8 @@ async fn no_route_reaches_into_another_space(house: House) {
     let change = neighbour.submit(create).await.unwrap().change_id.unwrap();
     let label = Change::new(&id, Op::Label).set("label", "production").set("revision", 1);
     neighbour.submit(label).await.unwrap();
+    let wish = PublishWish { slug: Some("the-secret".into()), ..PublishWish::default() };
+    neighbour.gate().publish(&id, wish).await.unwrap();
     let (agent, scope) = (&neighbour.state.agent, &neighbour.state.scope);
     let asked = agent.send(scope, &id, "Tell me a secret", None).await;
     let asked = asked.unwrap();
@@ -119,6 +122,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         chat_page.as_str(),
         "/personas/secret",
         "/personas/secret/roleplay",
+        "/personas/secret?workbench=enhance",
+        "/personas/secret?workbench=publish",
         "/pages/secret-page",
         "/pages/secret-page?preview=1",
         "/pages/secret-page?versions=1",
@@ -137,6 +142,12 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
         ("duplicate_persona", &[("id", "secret")]),
         ("delete_persona", &[("id", "secret")]),
+        ("open_enhance", &[("id", "secret")]),
+        ("enhance_persona", &[("id", "secret"), ("what", "voice")]),
+        ("open_publish", &[("id", "secret")]),
+        ("publish_persona", &[("id", "secret"), ("revision", "1")]),
+        ("publish_version", &[("id", "secret"), ("revision", "1")]),
+        ("unpublish_persona", &[("id", "secret")]),
         ("list_versions", &[("id", "secret")]),
         ("compare_versions", &[("id", "secret"), ("from", "1"), ("to", "1")]),
         ("restore_version", &[("id", "secret"), ("revision", "1")]),
@@ -241,6 +252,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         assert_eq!(found["items"], json!([]), "{list}");
     }
 
+    let drafts = house.get("/api/pending-changes?personaId=secret").await.good();
+    assert_eq!(drafts["items"], json!([]));
     assert_eq!(house.get("/api/chats").await.good()["items"], json!([]));
     let known = neighbour.get(&format!("/api/chats/{}/tree", chat.id)).await.good();
     assert_eq!(known, tree);

@@ -232,7 +232,7 @@ async fn a_persons_own_refused_text_is_found_until_it_is_saved_or_left(house: Ho
     let mine = edit(PROMPT.replace("brief", "terse")).set("tools", json!(["ls"])).based_on(1);
     let kept = gate.keep_refused(mine).await.unwrap();
     let listed = async |state: ChangeState| {
-        let page = gate.proposals(state, None, 50).await.unwrap();
+        let page = gate.proposals(state, None, None, 50).await.unwrap();
         page.items.into_iter().map(|draft| draft.id).collect::<Vec<_>>()
     };
     assert_eq!(listed(ChangeState::Conflict).await, from_ref(&kept));

@@ -3,9 +3,11 @@
 use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
+    chat_list::chat_tabs,
     icon::{Glyph, Icon},
     model_field::ModelField,
     problem::PageProblem,
+    workbench::Workbench,
     written::written,
 };
 use crate::{
@@ -59,7 +61,7 @@ pub fn ChatSettingsDrawer(
     let own = members.first().map(|member| member.model.clone()).unwrap_or_default();
     let me = settings.user_persona;
     view! {
-        <Drawer title="Settings" home>
+        <Workbench title="This chat" home tabs=chat_tabs(&id, "settings")>
             <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
                 <input type="hidden" name="id" value=id.to_string()/>
                 <input type="hidden" name="revision" value=revision.to_string()/>
@@ -104,7 +106,7 @@ pub fn ChatSettingsDrawer(
                 let href = format!("/personas/{}/roleplay", member.persona_id);
                 view! { <p class="small"><a href=href>"What roleplay knows of " {member.name}</a></p> }
             }).collect_view()}
-        </Drawer>
+        </Workbench>
     }
 }
 

@@ -101,6 +101,10 @@ impl Talk {
         Effect::new(move |before: Option<u32>| {
             let now = talked.get();
             if before.is_some_and(|before| before != now) {
+                // What is asked on a persona's page is said to its agent, as in the bar.
+                if talk.at.read_untracked().starts_with("/personas/") {
+                    talk.on(Event::Sent);
+                }
                 talk.load("");
             }
             now
@@ -215,11 +219,8 @@ impl Talk {
                 let here = news.conversation_id.as_ref().map(|id| id.as_str());
                 let begins = news.status == Some(RunStatus::Running);
                 let known = self.running.read_untracked().as_ref() == news.run_id.as_ref();
-                if here == Some(&shown.conversation)
-                    && begins
-                    && !known
-                    && !platform::writing_in_rail()
-                {
+                let new = here == Some(&shown.conversation) && begins && !known;
+                if new && !platform::writing_in_rail() {
                     self.load(&shown.conversation);
                 }
             }

@@ -1,6 +1,6 @@
 //! One chat: the path that is shown, what stands beside it, and what can be set.
 //!
-//! What else is open is in the address: `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
+//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
 //! say which part of the tree is shown, `?compare` and `with` show two branches instead, and `?pruned`
 //! names what was just hidden.
 
@@ -11,6 +11,7 @@ use crate::{
     app::{
         components::{
             chat_compare::ChatCompare,
+            chat_list::ChatListTab,
             chat_map::{ChatMap, MapAsk},
             chat_settings::{ChatSettingsDrawer, SentDrawer},
             chat_turn::ChatTurnView,
@@ -54,6 +55,8 @@ pub fn ChatPage() -> impl IntoView {
         })
     } else if query.get("settings").is_some() {
         Beside::Settings
+    } else if query.get("chats").is_some() {
+        Beside::Chats
     } else {
         Beside::Nothing
     };
@@ -81,6 +84,7 @@ enum Beside {
     Sent(MessageId),
     Map(MapAsk),
     Settings,
+    Chats,
 }
 
 impl Beside {
@@ -97,6 +101,7 @@ impl Beside {
                 let models = open.models.clone();
                 Some(view! { <ChatSettingsDrawer chat models/> }.into_any())
             }
+            Self::Chats => Some(view! { <ChatListTab chat/> }.into_any()),
         }
     }
 }
@@ -169,6 +174,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
         })
         .collect_view();
     let (settings, map) = (format!("{home}?settings=1"), format!("{home}?map=1#map-here"));
+    let chats = format!("{home}?chats=1");
     let export = format!("/api/chats/{id}/export");
     let path = leaf.map(|leaf| format!("?leaf={leaf}")).unwrap_or_default();
     let markdown = format!("/api/chats/{id}/markdown{path}");
@@ -181,6 +187,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
             </div>
             <div class="row tight">
                 <a class="button quiet" href=map><Glyph icon=Icon::History/> "Map"</a>
+                <a class="button quiet" href=chats><Glyph icon=Icon::Talk/> "Other chats"</a>
                 <a class="button quiet" href=settings><Glyph icon=Icon::Settings/> "Settings"</a>
                 <details class="popover" id="chat-more">
                     <summary class="button quiet">"More…"</summary>

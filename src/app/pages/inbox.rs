@@ -10,7 +10,7 @@ use crate::{
     },
     domain::{
         change::{ChangeState, Entity},
-        id::ChangeId,
+        id::{ChangeId, PersonaId},
         list::Page,
         proposal::Proposal,
     },
@@ -23,24 +23,44 @@ pub fn InboxPage() -> impl IntoView {
     let state = query.get("state").and_then(|word| ChangeState::from_word(&word));
     let state = state.unwrap_or(ChangeState::Pending);
     let after = query.get("after").map(ChangeId::new);
+    let persona = query.get("persona").map(PersonaId::new);
+    let only = Only { state, persona: persona.clone() };
+    let home = persona.as_ref().map(|id| view! {
+        <p class="small"><a href=format!("/personas/{id}?workbench=enhance")>"Back to the persona"</a> " · " <a href="/inbox">"All drafts"</a></p>
+    });
     view! {
         <PageTitle text="Inbox"/>
         <header class="page-head">
             <h1>"Inbox"</h1>
             <nav class="segments" aria-label="Which drafts">
                 {ChangeState::ALL.map(|other| view! {
-                    <a href=format!("/inbox?state={}", other.word()) aria-current=(other == state).then_some("page")>{other.label()}</a>
+                    <a href=only.at(other) aria-current=(other == state).then_some("page")>{other.label()}</a>
                 })}
             </nav>
         </header>
+        {home}
         <Suspense>
             {Suspend::new(async move {
-                match list_drafts(state, after).await {
-                    Ok(page) => shown(page, state).into_any(),
+                match list_drafts(state, persona, after).await {
+                    Ok(page) => shown(page, &only).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
         </Suspense>
+    }
+}
+
+/// Which drafts are shown.
+struct Only {
+    state: ChangeState,
+    persona: Option<PersonaId>,
+}
+
+impl Only {
+    /// The address of those that stand so.
+    fn at(&self, state: ChangeState) -> String {
+        let persona = self.persona.as_ref().map(|id| format!("&persona={id}"));
+        format!("/inbox?state={}{}", state.word(), persona.unwrap_or_default())
     }
 }
 
@@ -56,7 +76,8 @@ fn grouped(drafts: Vec<Proposal>) -> Vec<(Entity, Vec<Proposal>)> {
     groups
 }
 
-fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
+fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
+    let state = only.state;
     if page.items.is_empty() {
         let told = match state {
             ChangeState::Pending => {
@@ -69,7 +90,7 @@ fn shown(page: Page<Proposal>, state: ChangeState) -> impl IntoView {
     }
     let open = matches!(state, ChangeState::Pending | ChangeState::Conflict);
     let many = open && page.items.len() > 1;
-    let next = page.next.map(|after| format!("/inbox?state={}&after={after}", state.word()));
+    let next = page.next.map(|after| format!("{}&after={after}", only.at(state)));
     view! {
         {many.then(|| view! { <Batch state/> })}
         {grouped(page.items).into_iter().map(|(entity, drafts)| {

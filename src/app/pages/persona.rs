@@ -6,7 +6,7 @@ use leptos_router::{
     hooks::{use_params_map, use_query_map},
 };
 
-use super::personas::NEW_NAME;
+use super::{ServedPage, personas::NEW_NAME};
 use crate::{
     app::{
         components::{
@@ -154,8 +154,10 @@ fn Editor(data: EditorData) -> impl IntoView {
             refresh.run(());
         }
     });
+    let has_workbench = Memo::new(move |_| query.read().get("workbench").is_some());
     let versions_path = format!("/personas/{}?versions=1", persona.id);
     let roleplay_path = format!("/personas/{}/roleplay", persona.id);
+    let workbench_path = format!("/personas/{}?workbench=enhance", persona.id);
     view! {
         <PageTitle text=name/>
         <form
@@ -192,6 +194,7 @@ fn Editor(data: EditorData) -> impl IntoView {
                     <Glyph icon=Icon::History/>
                     "Versions"
                 </A>
+                <a href=workbench_path class="button quiet" data-noscroll>"Workbench"</a>
                 <PersonaActions id=persona.id.clone()/>
             </div>
         </header>
@@ -225,6 +228,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         {move || shows_versions.get().then(|| view! {
             <VersionsDrawer persona=id.get_value() revision/>
         })}
+        {move || has_workbench.get().then(|| platform::served(ServedPage::Workbench))}
     }
 }
 

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use crate::domain::{
     change::{ChangeState, Outcome},
     error::ApiError,
-    id::ChangeId,
+    id::{ChangeId, PersonaId},
     list::Page,
     proposal::Proposal,
     version::Revision,
@@ -18,12 +18,16 @@ use crate::domain::{
 pub async fn list_drafts(
     /// How they stand.
     state: ChangeState,
+    /// Only those of this persona.
+    #[server(default)]
+    persona: Option<PersonaId>,
     /// Where to go on.
+    #[server(default)]
     after: Option<ChangeId>,
 ) -> Result<Page<Proposal>, ApiError> {
     use crate::{domain::list::PAGE_SIZE, state::desk};
 
-    desk()?.gate.proposals(state, after.as_ref(), PAGE_SIZE).await
+    desk()?.gate.proposals(state, persona.as_ref(), after.as_ref(), PAGE_SIZE).await
 }
 
 /// Accepts a draft: all of it, the marked changes, or the person's own words.

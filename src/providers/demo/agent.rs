@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    answer,
+    answer, improve,
     plan::Answer,
     progress::{Halt, Progress, Written},
     recall,
@@ -146,6 +146,7 @@ fn perform(
             }
             answer::ran(&progress.result("run_test_inputs", input)?)
         }
+        Request::Improve(what) => improve::perform(*what, progress)?,
         Request::Recall(recall) => recall::tell(*recall, story),
         Request::Greet(name) => format!("Nice to meet you, {name}."),
         Request::Solved(sum) => format!("{sum}."),
@@ -154,7 +155,8 @@ fn perform(
     })
 }
 
-fn set_prompt(progress: &mut Progress<'_>, prompt: String) -> Result<Written, Halt> {
+/// Replaces the system prompt whole.
+pub fn set_prompt(progress: &mut Progress<'_>, prompt: String) -> Result<Written, Halt> {
     let input = json!({ "systemPrompt": prompt });
     let written = progress.write("update_system_prompt", input)?;
     progress.prompt = Some(prompt);

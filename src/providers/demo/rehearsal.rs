@@ -232,9 +232,11 @@ impl Stage {
             "update_persona_name" if applies => self.name = text("name"),
             "update_system_prompt" if applies => self.prompt = text("systemPrompt"),
             "patch_system_prompt" if applies => {
-                let edit = &input["edits"][0];
-                let (find, replace) = (edit["find"].as_str(), edit["replace"].as_str());
-                self.prompt = self.prompt.replace(find.expect("find"), replace.expect("replace"));
+                for edit in input["edits"].as_array().expect("edits") {
+                    let (find, replace) = (edit["find"].as_str(), edit["replace"].as_str());
+                    let (find, replace) = (find.expect("find"), replace.expect("replace"));
+                    self.prompt = self.prompt.replace(find, replace);
+                }
             }
             "create_test_input" if applies => {
                 let id = format!("new{}", self.inputs.len());

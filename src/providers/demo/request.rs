@@ -3,9 +3,10 @@
 use super::{
     arithmetic,
     clause::{self, Clause},
-    input_request, persona_request, recall,
+    improve, input_request, persona_request, recall,
     which::Which,
 };
+use crate::domain::enhancement::Enhancement;
 
 /// One thing that a person asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +56,8 @@ pub enum Request {
         /// How many at once.
         at_once: Option<u64>,
     },
+    /// Something better.
+    Improve(Enhancement),
     /// Something that was said before.
     Recall(recall::Recall),
     /// Nothing: the person's name was told.
@@ -179,6 +182,9 @@ impl Noun {
 
 /// The requests of a message, in order. `asked` is what the message may go on with.
 pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
+    if let Some(improvements) = improve::understand(text) {
+        return improvements;
+    }
     clause::read(text, asked, understand, Request::Unclear)
 }
 

@@ -281,7 +281,8 @@ pub fn save_served() -> bool {
 /// Closes the drawer on the page. Says whether there was one.
 pub fn close_served() -> bool {
     // The link itself asks about what is not saved.
-    let close = document().query_selector("#served .drawer header a").ok().flatten();
+    let close =
+        document().query_selector("#served :is(.drawer, .workbench) header a").ok().flatten();
     let close = close.and_then(|close| close.dyn_into::<HtmlElement>().ok());
     close.inspect(HtmlElement::click).is_some()
 }
