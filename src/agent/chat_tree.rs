@@ -236,20 +236,25 @@ impl Agent {
         Ok(leaf)
     }
 
-    /// Remembers that a device was shown a path, so that it finds it again whatever others write.
+    /// Remembers that a device, which was here before, was shown a path, so that it finds it again
+    /// whatever others write. Where it went meanwhile counts more.
     pub async fn saw(
         &self,
         scope: &Scope,
         chat: &ConversationId,
         leaf: &MessageId,
         device: &str,
+        before: Option<&MessageId>,
     ) -> Result<(), ApiError> {
         check_device(Some(device))?;
-        let known = self.read(scope).await?.device_leaf(chat, &scope.user, device).await?;
-        if known.as_ref() == Some(leaf) {
+        if before == Some(leaf) {
             return Ok(());
         }
         let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(chat)).await?;
+        if link.device_leaf(chat, &scope.user, device).await?.as_ref() != before {
+            return Ok(());
+        }
         remember(&mut link, scope, chat, Some(device), leaf).await?;
         Ok(link.commit().await?)
     }

@@ -45,7 +45,7 @@ pub fn ChatListTab(
             })}
             <Suspense>
                 {Suspend::new(async move {
-                    match list_chats(Some(persona), None).await {
+                    match list_chats(Some(persona), String::new(), None).await {
                         Ok(page) => {
                             let rows = page.items.into_iter().map(|other| row(other, &id));
                             let rows = rows.collect_view();

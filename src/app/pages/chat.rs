@@ -1,7 +1,7 @@
 //! One chat: the path that is shown, what stands beside it, and what can be set.
 //!
-//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf` and `?before`
-//! say which part of the tree is shown, `?compare` and `with` show two branches instead, and `?pruned`
+//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf`, `?stay` and
+//! `?before` say which part of the tree is shown, `?compare` and `with` show two branches instead, and `?pruned`
 //! names what was just hidden.
 
 use leptos::{prelude::*, server_fn::ServerFn};
@@ -39,6 +39,7 @@ pub fn ChatPage() -> impl IntoView {
     let query = use_query_map().read_untracked().clone();
     let message = |name: &str| query.get(name).map(MessageId::new);
     let (leaf, before, pruned) = (message("leaf"), message("before"), message("pruned"));
+    let stay = message("stay");
     let both = message("compare").zip(message("with"));
     let from = query.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
     let beside = if let Some(sent) = message("sent") {
@@ -63,7 +64,7 @@ pub fn ChatPage() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match (open_chat(id, leaf, before, pruned).await, both) {
+                match (open_chat(id, leaf, stay, before, pruned).await, both) {
                     (Ok(open), Some((left, right))) => {
                         view! { <ChatCompare chat=open.chat left right from/> }.into_any()
                     }

@@ -152,6 +152,9 @@ pub async fn open_chat(
     /// Where the path ends; without it, where this device last was.
     #[server(default)]
     leaf: Option<MessageId>,
+    /// Where the path ends that is shown already: looking at it once more is not going there.
+    #[server(default)]
+    stay: Option<MessageId>,
     /// Only what was said before this message.
     #[server(default)]
     before: Option<MessageId>,
@@ -169,14 +172,15 @@ pub async fn open_chat(
     let mut link = desk.read().await?;
     let chat = link.chat(&id).await?;
     let device = device();
-    let known_device = link.device_leaf(&id, &desk.scope.user, &device).await?.is_some();
+    let was_at = link.device_leaf(&id, &desk.scope.user, &device).await?;
     let pruned = match pruned {
         Some(pruned) => link.marked_message(&id, &pruned).await.ok().filter(|one| one.pruned),
         None => None,
     };
     drop(link);
     let here = Some(device.clone());
-    let ask = PathAsk { leaf, before, limit: None, device: here.clone() };
+    let stays = stay.is_some();
+    let ask = PathAsk { leaf: leaf.or(stay), before, limit: None, device: here.clone() };
     let (mut path, stray) = match desk.agent.path(&desk.scope, &id, ask).await {
         // A place that is gone, or was never here, must not hide the chat.
         Err(ApiError::Invalid { field, .. }) if field == "leaf" => {
@@ -185,9 +189,10 @@ pub async fn open_chat(
         }
         path => (path?, false),
     };
-    if let Some(leaf) = &path.leaf {
-        desk.agent.saw(&desk.scope, &id, leaf, &device).await?;
+    if let Some(leaf) = path.leaf.as_ref().filter(|_| !stays) {
+        desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await?;
     }
+    let known_device = was_at.is_some();
     let shown = |said| shown_turn(said, chat.mode);
     let turns = std::mem::take(&mut path.items).into_iter().map(shown).collect();
     let models = list_models().await?.models;
@@ -352,7 +357,7 @@ pub async fn prune_message(
     let chat = desk.read().await?.conversation_of(&id).await?;
     // Where a branch further up is hidden still, there is nothing to go to.
     if let Some(leaf) = &leaf {
-        agent.saw(scope, &chat, leaf, &device()).await?;
+        agent.go_to(scope, &chat, leaf, Some(&device())).await?;
     }
     leptos_axum::redirect(&format!("/chats/{chat}"));
     Ok(leaf)

@@ -66,7 +66,7 @@ pub async fn retry_run(
     // In a chat, this device goes along to the new answer.
     let chat = &run.conversation_id;
     if desk.read().await?.chat(chat).await.is_ok() {
-        desk.agent.saw(&desk.scope, chat, &run.message_id, &device()).await?;
+        desk.agent.go_to(&desk.scope, chat, &run.message_id, Some(&device())).await?;
     }
     Ok(run.id)
 }

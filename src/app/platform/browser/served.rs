@@ -229,13 +229,13 @@ fn load_again(reason: Reason) {
     }
 }
 
-/// The address of a page with the branch that it shows, if it shows one.
+/// The address of a page with the branch that it shows, if it shows one, so that it stays there.
 fn with_leaf(address: &str) -> String {
     let chat = document().get_element_by_id("chat");
     let leaf = chat.and_then(|chat| chat.get_attribute("data-leaf"));
     match leaf.filter(|_| !address.contains("leaf=")) {
-        Some(leaf) if address.contains('?') => format!("{address}&leaf={leaf}"),
-        Some(leaf) => format!("{address}?leaf={leaf}"),
+        Some(leaf) if address.contains('?') => format!("{address}&stay={leaf}"),
+        Some(leaf) => format!("{address}?stay={leaf}"),
         None => address.to_owned(),
     }
 }
