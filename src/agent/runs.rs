@@ -179,8 +179,28 @@ impl Agent {
             self.lives().remove(&run.id);
             return Err(error.into());
         }
+        self.shared.relay.hold(&scope.space, &run);
         tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait, asked));
         Ok(run)
+    }
+
+    /// Refuses what would be in the way of a run, before anything is written for it. What is let through
+    /// here can still be refused: the database decides.
+    pub(super) async fn refuse_early(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+    ) -> Result<(), ApiError> {
+        let Some(id) = self.shared.relay.holder(&scope.space, conversation).await else {
+            return Ok(());
+        };
+        match self.read(scope).await?.run(&id).await {
+            Ok(run) if run.conversation_id == *conversation && !run.status.is_over() => {
+                Err(ApiError::Busy { run_id: id })
+            }
+            Ok(_) | Err(StoreError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A run as it stands.
@@ -190,17 +210,22 @@ impl Agent {
 
     /// Waits for a run's end.
     pub async fn ended(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        let mut elsewhere = None;
         loop {
             let live = self.live(id);
             if let Some(live) = live {
                 live.over.cancelled().await;
+            } else if elsewhere.is_none() {
+                elsewhere = Some(self.shared.relay.follow(id).await);
             }
             let run = self.run(scope, id).await?;
             if run.status.is_over() {
                 return Ok(run);
             }
-            // It goes on in another process.
-            tokio::time::sleep(LOOK).await;
+            match &mut elsewhere {
+                Some(hearing) => hearing.wait_for_end().await,
+                None => tokio::time::sleep(LOOK).await,
+            }
         }
     }
 
@@ -220,6 +245,7 @@ impl Agent {
                 let mut link = self.write(scope).await?;
                 link.ask_to_stop(id, now()).await?;
                 link.commit().await?;
+                self.shared.relay.ask_to_stop(id);
             }
         }
         match tokio::time::timeout(STOP_TIME, self.ended(scope, id)).await {

@@ -164,6 +164,7 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
+        self.refuse_early(scope, conversation).await?;
         let mut brief = self.brief(scope, &known).await?;
         brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;

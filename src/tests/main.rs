@@ -21,6 +21,7 @@ mod meaning;
 mod pages;
 mod persona_agent;
 mod proposals;
+mod relay;
 mod restart;
 mod runs;
 mod search;
