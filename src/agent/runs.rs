@@ -184,25 +184,6 @@ impl Agent {
         Ok(run)
     }
 
-    /// Refuses what would be in the way of a run, before anything is written for it. What is let through
-    /// here can still be refused: the database decides.
-    pub(super) async fn refuse_early(
-        &self,
-        scope: &Scope,
-        conversation: &ConversationId,
-    ) -> Result<(), ApiError> {
-        let Some(id) = self.shared.relay.holder(&scope.space, conversation).await else {
-            return Ok(());
-        };
-        match self.read(scope).await?.run(&id).await {
-            Ok(run) if run.conversation_id == *conversation && !run.status.is_over() => {
-                Err(ApiError::Busy { run_id: id })
-            }
-            Ok(_) | Err(StoreError::NotFound(_)) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// A run as it stands.
     pub async fn run(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         Ok(self.read(scope).await?.run(id).await?)
