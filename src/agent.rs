@@ -23,6 +23,7 @@ mod log;
 mod moments;
 mod notes;
 mod prompt;
+mod relay;
 mod runs;
 mod sent;
 mod settings;
@@ -49,6 +50,7 @@ use live::Live;
 use log::Log;
 pub use notes::Sight;
 use notes::Sights;
+pub use relay::{Node, Relay, RelayError};
 pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;
@@ -98,6 +100,8 @@ struct Shared {
     limits: Limits,
     /// What other processes on the same database call this one.
     node: String,
+    /// How those processes are reached at once.
+    relay: Relay,
     persona_tools: Registry,
     companion_tools: Registry,
     log: Arc<Log>,
@@ -121,16 +125,18 @@ impl Agent {
         providers: Providers,
         search: Search,
         limits: Limits,
-        node: String,
+        node: Node,
     ) -> Self {
         let log = Arc::new(Log::default());
         tokio::spawn(log.clone().write(store.clone()));
+        let Node { name: node, relay } = node;
         let shared = Shared {
             store,
             providers,
             search,
             limits,
             node,
+            relay,
             persona_tools: tools::persona_tools(),
             companion_tools: tools::companion_tools(),
             log,
@@ -138,7 +144,15 @@ impl Agent {
             sights: Sights::default(),
             lines: Mutex::default(),
         };
-        Self { shared: Arc::new(shared) }
+        let agent = Self { shared: Arc::new(shared) };
+        let here = Arc::downgrade(&agent.shared);
+        agent.shared.relay.start(move |run| {
+            let live = here.upgrade().and_then(|shared| Self { shared }.live(&run));
+            if let Some(live) = live {
+                live.stopped.cancel();
+            }
+        });
+        agent
     }
 
     /// Everything that finds.

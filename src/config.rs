@@ -14,6 +14,9 @@ use leptos::config::{LeptosOptions, get_config_from_str};
 const SITE_OPTIONS: &str = include_str!("../Leptos.toml");
 const SITE_OPTIONS_FILE: &str = "Leptos.toml";
 
+/// How an address of Redis begins.
+const REDIS_SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+unix://", "unix://"];
+
 /// How the server is started.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServeArgs {
@@ -28,6 +31,11 @@ pub struct ServeArgs {
     /// Where the database is: postgres://… or sqlite:FILE [default: greenroom.db in the data folder].
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
+
+    /// Where Redis is, through which several servers on one PostgreSQL reach each other at once:
+    /// redis://…, rediss://… or redis+unix:///path.
+    #[arg(long, env = "REDIS_URL", hide_env_values = true)]
+    pub redis_url: Option<String>,
 
     /// A further host name (with its port, if it has one) under which this server may be addressed.
     #[arg(long = "allow-host", env = "GREENROOM_ALLOW_HOST", value_delimiter = ',')]
@@ -84,6 +92,8 @@ pub struct Config {
     pub addr: SocketAddr,
     /// The database.
     pub database: Database,
+    /// Where Redis is, when it is used.
+    pub redis: Option<String>,
     /// Host names beside the loopback ones.
     pub allow_hosts: Vec<String>,
     /// Leptos's options for the site.
@@ -132,6 +142,11 @@ pub enum ConfigError {
     /// The database's address is of no known kind.
     #[error("DATABASE_URL must begin with postgres:// or sqlite:, and this begins with “{0}”.")]
     UnknownDatabase(String),
+    /// The address of Redis is of no known kind.
+    #[error(
+        "REDIS_URL must begin with redis://, rediss:// or redis+unix://, and this begins with “{0}”."
+    )]
+    UnknownRedis(String),
     /// The service for embeddings cannot be asked.
     #[error("{0}")]
     Embeddings(&'static str),
@@ -156,13 +171,15 @@ impl ServeArgs {
             }
             Some(url) => match url.strip_prefix("sqlite:") {
                 Some(file) => Database::Sqlite(file.trim_start_matches("//").into()),
-                // What stands before the colon is no secret; the rest may be.
-                None => {
-                    let scheme = url.split(':').next().unwrap_or_default();
-                    return Err(ConfigError::UnknownDatabase(scheme.chars().take(20).collect()));
-                }
+                None => return Err(ConfigError::UnknownDatabase(scheme(url))),
             },
         };
+        let redis = self.redis_url.filter(|url| !url.is_empty());
+        if let Some(url) = &redis
+            && !REDIS_SCHEMES.iter().any(|known| url.starts_with(known))
+        {
+            return Err(ConfigError::UnknownRedis(scheme(url)));
+        }
         let embeddings = embeddings(
             self.embeddings_url.unwrap_or_default(),
             self.embeddings_model.unwrap_or_default(),
@@ -171,6 +188,7 @@ impl ServeArgs {
         Ok(Config {
             addr,
             database,
+            redis,
             allow_hosts: self.allow_hosts,
             site,
             demo_script: self.demo_script,
@@ -180,6 +198,12 @@ impl ServeArgs {
             fetch: (!self.no_fetch).then_some(self.fetch_allow),
         })
     }
+}
+
+/// What stands before the colon of an address is no secret; the rest may be.
+fn scheme(url: &str) -> String {
+    let (scheme, _) = url.split_once(':').unwrap_or_default();
+    scheme.chars().take(20).collect()
 }
 
 /// The service for embeddings, when an address for it is set.
@@ -227,6 +251,7 @@ mod tests {
             addr: addr.map(|addr| addr.parse().unwrap()),
             data: "d".into(),
             database_url: database_url.map(Into::into),
+            redis_url: None,
             allow_hosts: Vec::new(),
             demo_script: None,
             demo_pace: DemoPace::Natural,
@@ -258,6 +283,24 @@ mod tests {
         );
         let error = database(Some("mysql://user:secret@h/d")).unwrap_err().to_string();
         assert!(error.contains("mysql") && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn redis_is_used_when_its_address_is_set_and_its_password_is_not_shown() {
+        let redis = |url: &str| {
+            let mut args = args(None, None);
+            args.redis_url = Some(url.into());
+            args.resolve().map(|config| config.redis)
+        };
+
+        assert_eq!(redis("").unwrap(), None);
+        for good in ["redis://h", "rediss://u:p@h:1/2", "redis+unix:///run/redis.sock"] {
+            assert_eq!(redis(good).unwrap().as_deref(), Some(good));
+        }
+        for bad in ["http://u:secret@h", "secret"] {
+            let told = redis(bad).unwrap_err().to_string();
+            assert!(told.contains("redis://") && !told.contains("secret"), "{told}");
+        }
     }
 
     #[test]

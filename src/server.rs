@@ -15,7 +15,7 @@ use tower_http::{
 };
 
 use crate::{
-    agent::{Agent, Limits},
+    agent::{Agent, Limits, Node, Relay, RelayError},
     api,
     app::{App, shell},
     changes::Gate,
@@ -44,6 +44,9 @@ pub enum ServeError {
     /// The database cannot be opened.
     #[error("The database cannot be opened: {0}")]
     Database(#[from] StoreError),
+    /// Redis cannot be used.
+    #[error("{0}")]
+    Redis(#[from] RelayError),
     /// The first Space cannot be made.
     #[error("{0}")]
     Space(#[from] ApiError),
@@ -111,7 +114,8 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let embedder = config.embeddings.clone().map(|Embeddings { url, model, key_ref }| {
         providers.embedder(EmbeddingSettings { url, model, key_ref })
     });
-    let node = config.node.clone().unwrap_or_else(|| node_name(addr));
+    let name = config.node.clone().unwrap_or_else(|| node_name(addr));
+    let node = Node { name, relay: relay(&config)? };
     let files = site_files(&config.site);
     let search = Search::new(store.clone());
     let search = match embedder {
@@ -178,6 +182,18 @@ fn providers(config: &Config) -> Result<Providers, ServeError> {
     let environment = |name: &str| std::env::var(name).ok();
     Providers::new(TimeLimits::default(), demo, Arc::new(environment))
         .map_err(|error| ServeError::Client(error.to_string()))
+}
+
+/// The way to other processes on the same database.
+fn relay(config: &Config) -> Result<Relay, ServeError> {
+    match (&config.redis, &config.database) {
+        (None, _) => Ok(Relay::default()),
+        (Some(url), Database::Postgres(_)) => Ok(Relay::open(url)?),
+        (Some(_), Database::Sqlite(_)) => {
+            tracing::warn!("REDIS_URL is not used: a SQLite file has one process only");
+            Ok(Relay::default())
+        }
+    }
 }
 
 /// What this process is called when nobody named it.

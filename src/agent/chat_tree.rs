@@ -121,6 +121,7 @@ impl Agent {
         check_content(&words.content)?;
         check_device(words.device.as_deref())?;
         let brief = self.chat_brief(scope, chat).await?;
+        self.refuse_early(scope, chat).await?;
         let mut link = self.write(scope).await?;
         let conversation = free(&mut link, chat).await?;
         let parent = match &words.parent {
@@ -151,6 +152,7 @@ impl Agent {
         check_device(device)?;
         let (chat, _) = self.said_in_chat(scope, message).await?;
         let brief = self.chat_brief(scope, &chat).await?;
+        self.refuse_early(scope, &chat).await?;
         let mut link = self.write(scope).await?;
         let conversation = free(&mut link, &chat).await?;
         check_visible(&mut link, &chat, message).await?;

@@ -137,6 +137,7 @@ impl Agent {
         };
         drive.finish(finish).boxed().await;
         self.lives().remove(&live.run);
+        self.shared.relay.release(&live.run);
         // What was started for this run ends with it.
         live.stopped.cancel();
         live.over.cancel();
@@ -225,9 +226,11 @@ impl Drive {
         }
         let Added { seq, urgency, hold } = self.live.add(now(), events);
         self.agent.shared.log.call(&self.live, urgency);
+        self.agent.shared.relay.call(&self.live);
         if hold {
             self.live.wait_written(seq).await;
             self.live.publish(seq);
+            self.agent.shared.relay.call(&self.live);
         }
     }
 
@@ -399,5 +402,6 @@ impl Drive {
         }
         self.live.mark_written(seq);
         self.live.publish(seq);
+        self.agent.shared.relay.call(&self.live);
     }
 }

@@ -95,6 +95,9 @@ impl Agent {
         check_words(words)?;
         let mut brief = self.editor_brief(scope, persona, reach).await?;
         brief.context = context.map(Arc::new);
+        if let Some(conversation) = &brief.persona.agent_chat_session_id {
+            self.refuse_early(scope, conversation).await?;
+        }
         let mut link = self.write(scope).await?;
         // Two first messages at once meet here, and the second finds what the first began.
         link.lock(&Entity::from(persona)).await?;

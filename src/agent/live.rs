@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::log::Log;
+use super::{log::Log, relay::Relayed};
 use crate::{
     domain::{
         event::{RunEvent, Stamped, fold},
@@ -38,6 +38,8 @@ pub struct Live {
     pub stopped: CancellationToken,
     /// Ends when the run has ended.
     pub over: CancellationToken,
+    /// How much of it other processes were told.
+    pub(super) relayed: Relayed,
     state: Mutex<State>,
     /// The place of the last event that watchers may see.
     published: watch::Sender<u64>,
@@ -97,6 +99,7 @@ impl Live {
             run,
             stopped,
             over: CancellationToken::new(),
+            relayed: Relayed::default(),
             state: Mutex::new(state),
             published: watch::Sender::new(last),
             written: watch::Sender::new(last),

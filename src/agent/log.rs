@@ -14,7 +14,7 @@ use super::live::{Live, Urgency};
 use crate::store::{EventRow, Store, StoreError};
 
 /// How long words wait.
-const ROUND: Duration = Duration::from_millis(40);
+pub(super) const ROUND: Duration = Duration::from_millis(40);
 /// How long to wait before writing again what could not be written.
 const RETRY: Duration = Duration::from_millis(250);
 

@@ -179,6 +179,7 @@ impl Agent {
             self.lives().remove(&run.id);
             return Err(error.into());
         }
+        self.shared.relay.hold(&scope.space, &run);
         tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait, asked));
         Ok(run)
     }
@@ -190,17 +191,22 @@ impl Agent {
 
     /// Waits for a run's end.
     pub async fn ended(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
+        let mut elsewhere = None;
         loop {
             let live = self.live(id);
             if let Some(live) = live {
                 live.over.cancelled().await;
+            } else if elsewhere.is_none() {
+                elsewhere = Some(self.shared.relay.follow(id).await);
             }
             let run = self.run(scope, id).await?;
             if run.status.is_over() {
                 return Ok(run);
             }
-            // It goes on in another process.
-            tokio::time::sleep(LOOK).await;
+            match &mut elsewhere {
+                Some(hearing) => hearing.wait_for_end().await,
+                None => tokio::time::sleep(LOOK).await,
+            }
         }
     }
 
@@ -220,6 +226,7 @@ impl Agent {
                 let mut link = self.write(scope).await?;
                 link.ask_to_stop(id, now()).await?;
                 link.commit().await?;
+                self.shared.relay.ask_to_stop(id);
             }
         }
         match tokio::time::timeout(STOP_TIME, self.ended(scope, id)).await {

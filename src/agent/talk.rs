@@ -19,7 +19,7 @@ use crate::{
         message::{Conversation, ConversationKind, Message, Part},
         run::Run,
     },
-    store::{Link, now},
+    store::{Link, StoreError, now},
 };
 
 /// How many earlier conversations are offered.
@@ -164,6 +164,7 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(words)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
+        self.refuse_early(scope, conversation).await?;
         let mut brief = self.brief(scope, &known, Reach::Own).await?;
         brief.context = context.map(Arc::new);
         let mut link = self.write(scope).await?;
@@ -173,6 +174,25 @@ impl Agent {
         link.insert_message(&conversation.id, &message).await?;
         let order = Order::now(conversation, message.id, brief);
         self.start(link, scope, order).await
+    }
+
+    /// Refuses what would be in the way of a run, before anything is written for it. What is let through
+    /// here can still be refused: the database decides.
+    pub(super) async fn refuse_early(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+    ) -> Result<(), ApiError> {
+        let Some(id) = self.shared.relay.holder(&scope.space, conversation).await else {
+            return Ok(());
+        };
+        match self.read(scope).await?.run(&id).await {
+            Ok(run) if run.conversation_id == *conversation && !run.status.is_over() => {
+                Err(ApiError::Busy { run_id: id })
+            }
+            Ok(_) | Err(StoreError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The run that answers a message: the last one, when it was asked for again.

@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt, stream::BoxStream};
 use super::{
     Agent,
     live::{Batch, Live},
+    relay::Hearing,
 };
 use crate::{
     changes::Scope,
@@ -20,8 +21,8 @@ use crate::{
 
 /// How many rows of the log are read at once.
 const PAGE: u32 = 500;
-/// How often a run that goes on in another process is looked at: all that is shared with that process is
-/// the database, which calls nobody.
+/// How often a run that goes on in another process is looked at while all that is shared with that process
+/// is the database, which calls nobody.
 pub(super) const LOOK: Duration = Duration::from_millis(150);
 
 /// What a watcher is told.
@@ -32,10 +33,11 @@ impl Agent {
     /// than was kept is told the end.
     pub async fn watch(&self, scope: &Scope, id: &RunId, seen: u64) -> Result<Events, ApiError> {
         // Whether it is this Space's to see is decided by the row, which a run that goes on here knows.
-        if self.live(id).is_none_or(|live| live.space != scope.space) {
-            self.run(scope, id).await?;
-        }
-        Ok(events(self.clone(), scope.clone(), id.clone(), seen).boxed())
+        let here = self.live(id).is_some_and(|live| live.space == scope.space);
+        // What is over tells nothing more.
+        let over = !here && self.run(scope, id).await?.status.is_over();
+        let elsewhere = over.then(Hearing::deaf);
+        Ok(events(self.clone(), scope.clone(), id.clone(), seen, elsewhere).boxed())
     }
 
     /// Whether a run is over and this was the last thing it told.
@@ -58,6 +60,32 @@ impl Agent {
     ) -> Result<Vec<Arc<Stamped>>, ApiError> {
         let events = self.read(scope).await?.run_events(id, seen, PAGE).await?;
         Ok(events.into_iter().map(Arc::new).collect())
+    }
+
+    /// What the log has after `seen`, or the end of a run of which it has nothing more.
+    async fn look(
+        &self,
+        scope: &Scope,
+        id: &RunId,
+        seen: u64,
+    ) -> Result<Vec<Arc<Stamped>>, ApiError> {
+        let some = self.logged(scope, id, seen).await?;
+        if !some.is_empty() {
+            return Ok(some);
+        }
+        let run = self.run(scope, id).await?;
+        if !run.status.is_over() || self.live(id).is_some() {
+            return Ok(Vec::new());
+        }
+        // It may have told the rest and its end between the two looks.
+        let rest = self.logged(scope, id, seen).await?;
+        if !rest.is_empty() {
+            return Ok(rest);
+        }
+        // With the number it has, so that whoever comes back knows that this was the end.
+        let seq = self.read(scope).await?.last_seq(id).await?;
+        let at = run.ended_at.unwrap_or(run.created_at);
+        Ok(vec![Arc::new(Stamped { seq, at, event: run.ended() })])
     }
 
     /// What comes after `seen` in a run that goes on here; waits until there is something.
@@ -86,24 +114,28 @@ fn events(
     scope: Scope,
     id: RunId,
     mut seen: u64,
+    mut elsewhere: Option<Hearing>,
 ) -> impl Stream<Item = Result<Arc<Stamped>, ApiError>> + Send + 'static {
     try_stream! {
+        let mut log_is_read = false;
         loop {
             let live = agent.live(&id);
-            let some = match &live {
-                Some(live) => agent.following(live, &scope, seen).await?,
-                None => agent.logged(&scope, &id, seen).await?,
+            let mut some = match (&live, &mut elsewhere) {
+                (Some(live), _) => agent.following(live, &scope, seen).await?,
+                (None, Some(hearing)) if log_is_read => hearing.next(seen).await,
+                (None, Some(_)) => Vec::new(),
+                // It is listened to before the log is read, so that nothing falls between.
+                (None, None) => {
+                    elsewhere = Some(agent.shared.relay.follow(&id).await);
+                    Vec::new()
+                }
             };
             if some.is_empty() {
-                let run = agent.run(&scope, &id).await?;
-                if run.status.is_over() && agent.live(&id).is_none() {
-                    // With the number it has, so that whoever comes back knows that this was the end.
-                    let seq = agent.read(&scope).await?.last_seq(&id).await?;
-                    let at = run.ended_at.unwrap_or(run.created_at);
-                    yield Arc::new(Stamped { seq, at, event: run.ended() });
-                    return;
+                some = agent.look(&scope, &id, seen).await?;
+                log_is_read = some.is_empty();
+                if log_is_read && live.is_some() {
+                    tokio::time::sleep(LOOK).await;
                 }
-                tokio::time::sleep(LOOK).await;
             }
             for one in some {
                 seen = one.seq;

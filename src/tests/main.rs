@@ -22,6 +22,7 @@ mod pages;
 mod persona_agent;
 mod proposals;
 mod publish;
+mod relay;
 mod restart;
 mod runs;
 mod search;

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode, header},
 };
 use greenroom::{
-    agent::{Agent, Limits},
+    agent::{Agent, Limits, Node},
     app::shell::SiteFiles,
     changes::{Gate, Scope},
     config::site_options,
@@ -127,12 +127,26 @@ impl House {
 
     /// The same store behind another process, in which the demo model plays this script.
     pub fn playing(&self, script: &Value) -> House {
+        self.playing_as("test".into(), script)
+    }
+
+    /// A process on this PostgreSQL database, with nothing but that in common with others, in which the
+    /// demo model plays this script.
+    pub async fn process(database: &str, node: Node, script: &Value) -> House {
+        let store = Store::open_postgres(database).unwrap();
+        store.migrate().await.unwrap();
+        let house = Self::around(store, None);
+        Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
+        house.playing_as(node, script)
+    }
+
+    fn playing_as(&self, node: Node, script: &Value) -> House {
         let demo = Demo::scripted(Script::parse(&script.to_string()).unwrap(), Pace::AtOnce);
         let providers =
             Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
         let mut state = self.state.clone();
         let (store, search) = (state.store.clone(), state.search.clone());
-        state.agent = Agent::new(store, providers, search, Limits::default(), "test".into());
+        state.agent = Agent::new(store, providers, search, Limits::default(), node);
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 
