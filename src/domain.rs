@@ -19,6 +19,7 @@ pub mod message;
 pub mod model;
 pub mod news;
 pub mod persona;
+pub mod picture;
 pub mod position;
 pub mod proposal;
 pub mod run;
