@@ -1,5 +1,7 @@
 //! What a browser says about itself with every request, and what it is shown of chats.
 
+use std::str::FromStr;
+
 use axum::http::{HeaderValue, header, request::Parts};
 use leptos::context::use_context;
 use leptos_axum::ResponseOptions;
@@ -8,7 +10,9 @@ use crate::{
     app::server_fns::chats::ChatTurn,
     domain::{
         change::{Entity, EntityKind},
+        error::ApiError,
         id::ConversationId,
+        picture::Picture,
         tree::PathMessage,
     },
     markdown,
@@ -50,7 +54,21 @@ pub fn chat_at(address: &str) -> Option<ConversationId> {
     entity.map(|entity| ConversationId::new(entity.id))
 }
 
-/// A message with its words rendered.
-pub fn shown_turn(said: PathMessage) -> ChatTurn {
-    ChatTurn { html: markdown::to_html(&said.content), said }
+/// A message with its words rendered, and with those of the pictures that are its own.
+pub fn shown_turn(said: PathMessage, pictures: &[Picture]) -> ChatTurn {
+    let id = Some(&said.message.id);
+    let own = pictures.iter().filter(|picture| picture.message_id.as_ref() == id);
+    let pictures = own.cloned().collect();
+    ChatTurn { html: markdown::to_html(&said.content), said, pictures }
+}
+
+/// A number as a form has it; an empty field is none.
+pub fn form_number<N: FromStr>(field: &str, text: &str) -> Result<Option<N>, ApiError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(ApiError::invalid(field, format!("“{text}” is no number that fits."))),
+        },
+    }
 }
