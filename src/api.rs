@@ -17,6 +17,7 @@ mod models;
 mod pending_changes;
 mod persona_agent;
 mod personas;
+mod pictures;
 mod rail;
 mod refs;
 mod runs;
@@ -70,6 +71,7 @@ pub fn router() -> Router<AppState> {
         .merge(conversations::routes())
         .merge(chats::routes())
         .merge(messages::routes())
+        .merge(pictures::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))
