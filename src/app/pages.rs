@@ -5,6 +5,7 @@ pub mod bin;
 pub mod chat;
 pub mod chats;
 pub mod conflict;
+pub mod gallery;
 pub mod inbox;
 pub mod knowledge;
 pub mod not_found;
@@ -31,6 +32,8 @@ pub enum ServedPage {
     Chats,
     /// What a plain form could not save.
     Conflict,
+    /// Pictures, and asking for them.
+    Gallery,
     /// What waits for a decision.
     Inbox,
     /// The lists of pages, refs and tasks.
@@ -51,9 +54,13 @@ impl ServedPage {
     /// Whether it lists what others change, so that it is loaded again when they do.
     pub fn is_live(self) -> bool {
         match self {
-            Self::Audit | Self::Bin | Self::Chat | Self::Chats | Self::Inbox | Self::Knowledge => {
-                true
-            }
+            Self::Audit
+            | Self::Bin
+            | Self::Chat
+            | Self::Chats
+            | Self::Gallery
+            | Self::Inbox
+            | Self::Knowledge => true,
             // What one writes on, or asked for, stays as it is.
             Self::Conflict
             | Self::Page
@@ -72,6 +79,7 @@ impl ServedPage {
             Self::Chat => chat::ChatPage().into_any(),
             Self::Chats => chats::ChatsPage().into_any(),
             Self::Conflict => conflict::ConflictPage().into_any(),
+            Self::Gallery => gallery::GalleryPage().into_any(),
             Self::Inbox => inbox::InboxPage().into_any(),
             Self::Knowledge => knowledge::KnowledgePage().into_any(),
             Self::Page => page::PagePage().into_any(),

@@ -4,6 +4,7 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
     icon::{Glyph, Icon},
+    picture::MessagePictures,
     turn::{Piece, PieceView, ShownTurn, TurnFoot, pieces_id},
     when::When,
     written::written,
@@ -33,7 +34,7 @@ pub fn ChatTurnView(
     /// The run that writes it, or that it asked for.
     run: Option<Run>,
 ) -> impl IntoView {
-    let ChatTurn { said, html } = turn;
+    let ChatTurn { said, html, pictures } = turn;
     let message = said.message.clone();
     let (id, role) = (message.id.clone(), message.role);
     let mine = role == Role::User;
@@ -54,6 +55,8 @@ pub fn ChatTurnView(
         run,
         told: None,
     };
+    let pictured = (!mine && !said.generating)
+        .then(|| view! { <MessagePictures message=id.clone() pictures/> });
     let tools = (!said.generating).then(|| view! { <Tools chat said/> });
     view! {
         <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
@@ -65,6 +68,7 @@ pub fn ChatTurnView(
             <div class="pieces" id=pieces_id(&id)>
                 {(!html.is_empty()).then(|| view! { <PieceView piece=Piece::Words { part, html }/> })}
             </div>
+            {pictured}
             <TurnFoot turn=shown/>
             {tools}
         </li>
