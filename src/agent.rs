@@ -12,6 +12,7 @@ mod chat_files;
 mod chat_map;
 mod chat_marks;
 mod chat_story;
+mod chat_pictures;
 mod chat_tree;
 mod chats;
 mod companion;
@@ -79,11 +80,14 @@ pub struct Limits {
     pub answer_tokens: u64,
     /// How long a run may take.
     pub time: Duration,
+    /// Whether answers in chats may get pictures.
+    pub pictures: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { guards: Guards::default(), answer_tokens: 8192, time: Duration::from_secs(15 * 60) }
+        let (guards, time) = (Guards::default(), Duration::from_secs(15 * 60));
+        Self { guards, answer_tokens: 8192, time, pictures: true }
     }
 }
 

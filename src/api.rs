@@ -20,6 +20,7 @@ mod persona_agent;
 mod personas;
 mod publication;
 mod published;
+mod pictures;
 mod rail;
 mod refs;
 mod runs;
@@ -78,6 +79,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(conversations::routes())
         .merge(chats::routes())
         .merge(messages::routes())
+        .merge(pictures::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))

@@ -1,5 +1,7 @@
 //! What an operator can set: flags, variables, and the site's options in `Leptos.toml`.
 
+mod pictures;
+
 use std::{
     borrow::Cow,
     io::ErrorKind,
@@ -9,6 +11,7 @@ use std::{
 
 use clap::builder::FalseyValueParser;
 use leptos::config::{LeptosOptions, get_config_from_str};
+pub use pictures::{Images, ImagesService, ImagesStyle, KeptFiles};
 
 /// The site's options as they were when this binary was built.
 const SITE_OPTIONS: &str = include_str!("../Leptos.toml");
@@ -66,6 +69,61 @@ pub struct ServeArgs {
     #[arg(long, env = "GREENROOM_EMBEDDINGS_KEY", hide_env_values = true)]
     pub embeddings_key: Option<String>,
 
+    /// A service that makes pictures: https://fal.run, or the base address of one that speaks as OpenAI's
+    /// image API does (https://…/v1). Without it a demo draws something small.
+    #[arg(long, env = "GREENROOM_IMAGES_URL")]
+    pub images_url: Option<String>,
+
+    /// How that service is asked [default: fal for fal.run, else openai].
+    #[arg(long, env = "GREENROOM_IMAGES_STYLE", value_enum)]
+    pub images_style: Option<ImagesStyle>,
+
+    /// The model that makes the pictures [default for fal: fal-ai/flux/schnell].
+    #[arg(long, env = "GREENROOM_IMAGES_MODEL")]
+    pub images_model: Option<String>,
+
+    /// Where the key of that service is: env:NAME or file:/path.
+    #[arg(long, env = "GREENROOM_IMAGES_KEY", hide_env_values = true)]
+    pub images_key: Option<String>,
+
+    /// A further host (with its port, if it has one) that the service's pictures may be fetched from.
+    #[arg(long = "images-host", env = "GREENROOM_IMAGES_HOST", value_delimiter = ',')]
+    pub images_hosts: Vec<String>,
+
+    /// Make no pictures.
+    #[arg(long, env = "GREENROOM_NO_IMAGES", value_parser = FalseyValueParser::new())]
+    pub no_images: bool,
+
+    /// Where pictures are kept: s3://BUCKET or s3://BUCKET/PREFIX [default: pictures in the data folder].
+    #[arg(long, env = "GREENROOM_FILES_URL")]
+    pub files_url: Option<String>,
+
+    /// The address of an S3-compatible service that is not Amazon's.
+    #[arg(long, env = "GREENROOM_FILES_ENDPOINT")]
+    pub files_endpoint: Option<String>,
+
+    /// The region of the bucket.
+    #[arg(long, env = "GREENROOM_FILES_REGION", default_value = "us-east-1")]
+    pub files_region: String,
+
+    /// Where the name of the key to the bucket is: env:NAME or file:/path.
+    #[arg(
+        long,
+        env = "GREENROOM_FILES_KEY_ID",
+        default_value = "env:AWS_ACCESS_KEY_ID",
+        hide_env_values = true
+    )]
+    pub files_key_id: String,
+
+    /// Where the key to the bucket is: env:NAME or file:/path.
+    #[arg(
+        long,
+        env = "GREENROOM_FILES_SECRET",
+        default_value = "env:AWS_SECRET_ACCESS_KEY",
+        hide_env_values = true
+    )]
+    pub files_secret: String,
+
     /// Fetch nothing from the web: a ref's text is pasted or nothing.
     #[arg(long, env = "GREENROOM_NO_FETCH", value_parser = FalseyValueParser::new())]
     pub no_fetch: bool,
@@ -106,6 +164,10 @@ pub struct Config {
     pub node: Option<String>,
     /// The service for embeddings, when there is one.
     pub embeddings: Option<Embeddings>,
+    /// Who makes pictures.
+    pub images: Images,
+    /// Where pictures are kept.
+    pub files: KeptFiles,
     /// The hosts that may be fetched from wherever they are; `None` when nothing is fetched.
     pub fetch: Option<Vec<String>>,
 }
@@ -150,6 +212,12 @@ pub enum ConfigError {
     /// The service for embeddings cannot be asked.
     #[error("{0}")]
     Embeddings(&'static str),
+    /// The image service cannot be asked.
+    #[error("{0}")]
+    Images(&'static str),
+    /// The pictures cannot be kept there.
+    #[error("{0}")]
+    Files(&'static str),
     /// `Leptos.toml` cannot be read.
     #[error("{SITE_OPTIONS_FILE} cannot be read: {0}")]
     SiteOptions(String),
@@ -185,6 +253,24 @@ impl ServeArgs {
             self.embeddings_model.unwrap_or_default(),
             self.embeddings_key.unwrap_or_default(),
         )?;
+        let files = pictures::kept_files(
+            self.files_url.unwrap_or_default(),
+            self.data.join("pictures"),
+            self.files_endpoint.unwrap_or_default(),
+            self.files_region,
+            [self.files_key_id, self.files_secret],
+        )?;
+        let images = match (self.no_images, self.images_url.unwrap_or_default()) {
+            (true, _) => Images::Off,
+            (false, url) if url.trim().is_empty() => Images::Demo,
+            (false, url) => Images::Service(pictures::service(
+                url.trim().to_owned(),
+                self.images_style,
+                self.images_model.unwrap_or_default(),
+                self.images_key.unwrap_or_default(),
+                self.images_hosts,
+            )?),
+        };
         Ok(Config {
             addr,
             database,
@@ -195,6 +281,8 @@ impl ServeArgs {
             demo_pace: self.demo_pace,
             node: self.node,
             embeddings,
+            images,
+            files,
             fetch: (!self.no_fetch).then_some(self.fetch_allow),
         })
     }
@@ -222,14 +310,18 @@ fn embeddings(
     if model.trim().is_empty() {
         return refuse("GREENROOM_EMBEDDINGS_URL needs GREENROOM_EMBEDDINGS_MODEL.");
     }
-    let refers = key_ref.starts_with("env:") || key_ref.starts_with("file:/");
-    if !key_ref.is_empty() && !refers {
+    if !key_ref.is_empty() && !refers(&key_ref) {
         return refuse(
             "GREENROOM_EMBEDDINGS_KEY says where the key is, as env:NAME or file:/path, and is not \
              the key.",
         );
     }
     Ok(Some(Embeddings { url, model, key_ref }))
+}
+
+/// Whether a text says where a key is.
+fn refers(key_ref: &str) -> bool {
+    key_ref.starts_with("env:") || key_ref.starts_with("file:/")
 }
 
 /// The options in the file, or those built in when there is none; `LEPTOS_*` variables override both.
@@ -246,7 +338,7 @@ pub fn site_options(file: &Path) -> Result<LeptosOptions, ConfigError> {
 mod tests {
     use super::*;
 
-    fn args(addr: Option<&str>, database_url: Option<&str>) -> ServeArgs {
+    pub(super) fn args(addr: Option<&str>, database_url: Option<&str>) -> ServeArgs {
         ServeArgs {
             addr: addr.map(|addr| addr.parse().unwrap()),
             data: "d".into(),
@@ -259,6 +351,17 @@ mod tests {
             embeddings_url: None,
             embeddings_model: None,
             embeddings_key: None,
+            images_url: None,
+            images_style: None,
+            images_model: None,
+            images_key: None,
+            images_hosts: Vec::new(),
+            no_images: false,
+            files_url: None,
+            files_endpoint: None,
+            files_region: "us-east-1".into(),
+            files_key_id: "env:AWS_ACCESS_KEY_ID".into(),
+            files_secret: "env:AWS_SECRET_ACCESS_KEY".into(),
             no_fetch: false,
             fetch_allow: Vec::new(),
         }

@@ -22,6 +22,7 @@ pub mod model;
 pub mod news;
 pub mod paragraph;
 pub mod persona;
+pub mod picture;
 pub mod position;
 pub mod proposal;
 pub mod publication;

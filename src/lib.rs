@@ -24,6 +24,8 @@ pub mod config;
 #[cfg(feature = "ssr")]
 pub mod fetch;
 #[cfg(feature = "ssr")]
+pub mod jobs;
+#[cfg(feature = "ssr")]
 pub mod markdown;
 #[cfg(feature = "ssr")]
 pub mod providers;

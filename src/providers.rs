@@ -2,7 +2,8 @@
 //!
 //! One file per dialect, as pure translation: a request goes out as JSON, the data of each
 //! server-sent event is fed to a decoder, [`ModelEvent`]s come out. `transport` owns the connection,
-//! the retries and the time limits; `catalog` knows the models; `demo` needs neither key nor network.
+//! the retries and the time limits; `catalog` knows the models; `demo` needs neither key nor network;
+//! `images` asks for pictures.
 //!
 //! The one rule of the room: a key is read when it is needed, goes into one header, and nowhere else.
 
@@ -13,6 +14,7 @@ mod dialect;
 mod embeddings;
 mod error;
 mod gemini;
+mod images;
 mod keys;
 mod openai_chat;
 mod openai_responses;
@@ -26,6 +28,8 @@ pub use demo::{Demo, Pace, Script};
 pub use dialect::Dialect;
 pub use embeddings::{Embedder, EmbeddingSettings};
 pub use error::{Fault, ProviderError};
+pub use images::{Artist, Drawn, ImageSettings, ImageStyle};
+pub use keys::Key;
 use serde_json::Value;
 pub use services::built_in;
 pub use transport::{Providers, TimeLimits};

@@ -19,10 +19,14 @@ use crate::{
     api,
     app::{App, shell},
     changes::Gate,
-    config::{Config, Database, DemoPace, Embeddings},
+    config::{Config, Database, DemoPace, Embeddings, Images, ImagesStyle, KeptFiles},
     domain::error::ApiError,
     fetch::Fetcher,
-    providers::{Demo, EmbeddingSettings, Pace, Providers, Script, TimeLimits},
+    jobs::{Allowed, Bucket, Files, FilesError, Jobs},
+    providers::{
+        Artist, Demo, EmbeddingSettings, ImageSettings, ImageStyle, Pace, ProviderError, Providers,
+        Script, TimeLimits,
+    },
     search::Search,
     state::AppState,
     store::{Store, StoreError, now},
@@ -32,6 +36,8 @@ use crate::{
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 /// How often drafts that are too old are looked for.
 const EXPIRY_ROUND: Duration = Duration::from_secs(60 * 60);
+/// How long one picture may take.
+const PICTURE_TIME: Duration = Duration::from_secs(120);
 /// How long to wait before asking an absent database again.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -56,6 +62,12 @@ pub enum ServeError {
     /// No connection to any service could be prepared.
     #[error("Connections cannot be prepared: {0}")]
     Client(String),
+    /// The image service cannot be asked.
+    #[error("The image service cannot be asked: {0}")]
+    Images(ProviderError),
+    /// Pictures cannot be kept.
+    #[error("Pictures cannot be kept: {0}")]
+    Files(String),
     /// The address cannot be had.
     #[error("Cannot listen on {0}: {1}. Choose another address with --addr 127.0.0.1:PORT.")]
     Address(SocketAddr, #[source] std::io::Error),
@@ -122,8 +134,13 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         Some(embedder) => search.with_embedder(embedder),
         None => search,
     };
-    let agent = Agent::new(store.clone(), providers, search, Limits::default(), node);
+    let (artist, allowed) = artist(&config.images, &providers)?;
+    let kept = kept_files(&config.files, &providers)?;
+    let jobs = Jobs::new(store.clone(), artist, kept, &node).allowing(allowed);
+    let limits = Limits { pictures: allowed == Allowed::Yes, ..Limits::default() };
+    let agent = Agent::new(store.clone(), providers, search, limits, node);
     let mut state = AppState::new(store, config.site, files, agent);
+    state.jobs = jobs;
     state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
     let closing = state.closing.clone();
     match config.database {
@@ -196,6 +213,52 @@ fn relay(config: &Config) -> Result<Relay, ServeError> {
     }
 }
 
+/// Who makes pictures, and whether any are made.
+fn artist(images: &Images, providers: &Providers) -> Result<(Artist, Allowed), ServeError> {
+    let service = match images {
+        Images::Off => return Ok((Artist::demo(), Allowed::No)),
+        Images::Demo => return Ok((Artist::demo(), Allowed::Yes)),
+        Images::Service(service) => service.clone(),
+    };
+    let style = match service.style {
+        ImagesStyle::Fal => ImageStyle::Fal,
+        ImagesStyle::Openai => ImageStyle::Openai,
+    };
+    let settings = ImageSettings {
+        url: service.url,
+        style,
+        model: service.model,
+        key_ref: service.key_ref,
+        file_hosts: service.hosts,
+        within: PICTURE_TIME,
+    };
+    let artist = providers.artist(settings).map_err(ServeError::Images)?;
+    Ok((artist, Allowed::Yes))
+}
+
+/// Where pictures are kept.
+fn kept_files(files: &KeptFiles, providers: &Providers) -> Result<Files, ServeError> {
+    let kept = match files {
+        KeptFiles::Folder(folder) => Files::in_folder(folder),
+        KeptFiles::Bucket { name, prefix, endpoint, region, key_id_ref, secret_ref } => {
+            let key = |reference: &String| {
+                let key = providers.key(reference);
+                key.map(|key| key.expose().to_owned())
+                    .map_err(|error| ServeError::Files(error.message))
+            };
+            Files::in_bucket(Bucket {
+                name: name.clone(),
+                prefix: prefix.clone(),
+                endpoint: endpoint.clone(),
+                region: region.clone(),
+                key_id: key(key_id_ref)?,
+                secret: key(secret_ref)?,
+            })
+        }
+    };
+    kept.map_err(|error: FilesError| ServeError::Files(error.to_string()))
+}
+
 /// What this process is called when nobody named it.
 fn node_name(addr: SocketAddr) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -209,6 +272,8 @@ async fn found_home(state: &AppState) -> Result<(), ApiError> {
     tokio::spawn(state.agent.clone().keep_alive());
     tokio::spawn(state.store.clone().follow_news());
     tokio::spawn(expire_drafts(state.store.clone()));
+    state.jobs.recover().await?;
+    tokio::spawn(state.jobs.clone().keep_working());
     tokio::spawn(state.search.clone().keep_index());
     tokio::spawn(state.search.clone().keep_vectors());
     Ok(())

@@ -10,7 +10,9 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 use tokio_util::sync::CancellationToken;
-pub use visit::{chat_at, compared, device, found_chats, link_to, origin, shown_turn};
+pub use visit::{
+    chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn,
+};
 
 use crate::{
     agent::{Agent, Listener, Sight},
@@ -31,7 +33,9 @@ use crate::{
         wiki,
     },
     fetch::Fetcher,
+    jobs::{Files, Jobs},
     markdown::{self, Leads},
+    providers::Artist,
     search::{Question, Search},
     store::{Link, Store, now},
 };
@@ -58,6 +62,8 @@ pub struct AppState {
     pub search: Search,
     /// What fetches documents from the web.
     pub fetcher: Fetcher,
+    /// What is done while nobody waits.
+    pub jobs: Jobs,
     /// Ends when the server does, so that no stream holds it up.
     pub closing: CancellationToken,
 }
@@ -68,7 +74,8 @@ impl AppState {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
         let search = agent.search().clone();
         let (fetcher, closing) = (Fetcher::default(), CancellationToken::new());
-        Self { store, scope, site, files, agent, search, fetcher, closing }
+        let jobs = Jobs::new(store.clone(), Artist::demo(), Files::in_memory(), LOCAL_OWNER);
+        Self { store, scope, site, files, agent, search, fetcher, jobs, closing }
     }
 
     /// The desk of whoever asks.
@@ -83,6 +90,7 @@ impl AppState {
             scope,
             store: self.store.clone(),
             fetcher: self.fetcher.clone(),
+            jobs: self.jobs.clone(),
         }
     }
 }
@@ -98,6 +106,8 @@ pub struct Desk {
     pub search: Search,
     /// In which Space, and for whom.
     pub scope: Scope,
+    /// What is done while nobody waits.
+    pub jobs: Jobs,
     store: Store,
     fetcher: Fetcher,
 }

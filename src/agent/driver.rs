@@ -11,6 +11,7 @@ use tokio::{
 use super::{
     Agent,
     asking::{Answer, Asked},
+    chat_pictures::ask_for_picture,
     desk::{Heard, ToolDesk},
     live::{Added, Live},
     notes::Sight,
@@ -382,12 +383,20 @@ impl Drive {
         };
         let ended = self.run.ended();
         let parts = self.live.parts();
+        let pictured = self.agent.shared.limits.pictures
+            && self.brief.chat.is_some()
+            && self.run.status == RunStatus::Done
+            && !self.run.reply(parts.clone()).text().trim().is_empty();
         let seq = self.live.seal(now(), ended, &self.agent.shared.log).await;
         let mut told = false;
         loop {
             let kept = async {
                 let mut link = self.agent.shared.store.write(&self.scope.space).await?;
-                close(&mut link, &self.scope.space, &self.run, parts.clone(), seq).await?;
+                let closed =
+                    close(&mut link, &self.scope.space, &self.run, parts.clone(), seq).await?;
+                if closed && pictured {
+                    ask_for_picture(&mut link, &self.scope, &self.run).await?;
+                }
                 link.commit().await
             };
             match kept.await {

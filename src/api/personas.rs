@@ -85,6 +85,9 @@ struct NewPersona {
     /// How far its agent may go by itself.
     #[serde(default)]
     tier: Tier,
+    /// The identifier of the picture that is its face.
+    #[serde(default)]
+    face: String,
     /// Why, for the list of versions.
     #[serde(default)]
     reason: String,
@@ -115,6 +118,8 @@ struct PersonaChanges {
     tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tier: Option<Tier>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    face: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     roleplay_data: Option<RoleplayData>,
     /// Cannot be changed; may be sent along as it was read.
@@ -174,6 +179,7 @@ async fn create(desk: Desk, Body(new): Body<NewPersona>) -> Result<Created<Perso
         model: new.model,
         tools: new.tools,
         tier: new.tier,
+        face: new.face,
         roleplay_data: None,
     };
     let change = Change::new(&id, Op::Create).with(to_fields(&fields)?).because(new.reason);

@@ -19,6 +19,8 @@ pub mod model_field;
 pub mod notice;
 pub mod page_title;
 pub mod palette;
+pub mod picture;
+pub mod picture_settings;
 pub mod problem;
 pub mod rail;
 pub mod test_inputs;

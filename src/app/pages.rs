@@ -5,6 +5,7 @@ pub mod bin;
 pub mod chat;
 pub mod chats;
 pub mod conflict;
+pub mod gallery;
 pub mod inbox;
 pub mod knowledge;
 pub mod not_found;
@@ -34,6 +35,8 @@ pub enum ServedPage {
     Chats,
     /// What a plain form could not save.
     Conflict,
+    /// Pictures, and asking for them.
+    Gallery,
     /// What waits for a decision.
     Inbox,
     /// The lists of pages, refs and tasks.
@@ -62,6 +65,7 @@ impl ServedPage {
             | Self::Bin
             | Self::Chat
             | Self::Chats
+            | Self::Gallery
             | Self::Inbox
             | Self::Knowledge
             | Self::Workbench => true,
@@ -84,6 +88,7 @@ impl ServedPage {
             Self::Chat => chat::ChatPage().into_any(),
             Self::Chats => chats::ChatsPage().into_any(),
             Self::Conflict => conflict::ConflictPage().into_any(),
+            Self::Gallery => gallery::GalleryPage().into_any(),
             Self::Inbox => inbox::InboxPage().into_any(),
             Self::Knowledge => knowledge::KnowledgePage().into_any(),
             Self::Page => page::PagePage().into_any(),

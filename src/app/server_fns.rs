@@ -9,6 +9,7 @@ pub mod conflicts;
 pub mod knowledge;
 pub mod models;
 pub mod personas;
+pub mod pictures;
 pub mod proposals;
 pub mod rail;
 pub mod roleplay;

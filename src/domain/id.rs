@@ -98,6 +98,10 @@ ids! {
     CallId;
     /// One execution of the agent loop.
     RunId;
+    /// A picture.
+    PictureId;
+    /// Background work.
+    JobId;
     /// A line of the audit.
     AuditId;
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     change::{ChangeState, Entity},
-    id::{ChangeId, ConversationId, PersonaId, RunId},
+    id::{ChangeId, ConversationId, PersonaId, PictureId, RunId},
     run::RunStatus,
     version::Revision,
 };
@@ -23,6 +23,8 @@ pub enum Topic {
     Run,
     /// What is said in a chat changed otherwise: a message was edited, labelled or pruned.
     Chat,
+    /// A picture was asked for, is being made, is there, or could not be made.
+    Picture,
 }
 
 /// One piece of news. Only what belongs to the topic is there: pages read it without knowing all.
@@ -82,6 +84,16 @@ impl News {
     /// What is said in a chat changed.
     pub fn of_chat(conversation: &ConversationId) -> Self {
         Self { topic: Topic::Chat, conversation_id: Some(conversation.clone()), ..Self::default() }
+    }
+
+    /// A picture stands elsewhere than before. It may belong to a chat.
+    pub fn of_picture(picture: &PictureId, conversation: Option<&ConversationId>) -> Self {
+        Self {
+            topic: Topic::Picture,
+            entity_id: picture.to_string(),
+            conversation_id: conversation.cloned(),
+            ..Self::default()
+        }
     }
 
     /// A run began or ended.

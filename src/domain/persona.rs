@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::ApiError,
     field::TextField,
-    id::{ConversationId, PersonaId, TestInputId},
+    id::{ConversationId, PersonaId, TestInputId, is_wellformed},
     timestamp::Timestamp,
     version::{Edited, Revision},
 };
@@ -106,6 +106,9 @@ pub struct PersonaFields {
     /// How far its agent may go by itself.
     #[serde(default)]
     pub tier: Tier,
+    /// The identifier of the picture that is its face; empty for one that is drawn from its name.
+    #[serde(default)]
+    pub face: String,
     /// What roleplay needs to know, once it was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roleplay_data: Option<RoleplayData>,
@@ -134,6 +137,9 @@ impl PersonaFields {
                     format!("“{tool}” is no tool's name: letters, digits and _-./: only."),
                 ));
             }
+        }
+        if !self.face.is_empty() && !is_wellformed(&self.face) {
+            return Err(ApiError::invalid("face", "A face is the identifier of a picture."));
         }
         if let Some(data) = &self.roleplay_data {
             ROLEPLAY.check(&data.appearance)?;
@@ -196,6 +202,9 @@ pub struct PersonaSummary {
     pub excerpt: String,
     /// The model string; empty means the default model.
     pub model: String,
+    /// The identifier of the picture that is its face; empty for one that is drawn from its name.
+    #[serde(default)]
+    pub face: String,
     /// The number of the version it is at.
     pub revision: Revision,
     /// How many test inputs it has.

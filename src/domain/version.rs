@@ -94,6 +94,7 @@ pub fn differences(from: &PersonaFields, to: &PersonaFields) -> Vec<FieldDiff> {
         ("Model", from.model.clone(), to.model.clone()),
         ("Tools", from.tools.join(", "), to.tools.join(", ")),
         ("Tier", from.tier.word().into(), to.tier.word().into()),
+        ("Face", from.face.clone(), to.face.clone()),
         ("Roleplay", roleplay(from), roleplay(to)),
     ];
     pairs

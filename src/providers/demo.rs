@@ -22,6 +22,7 @@ mod recall;
 mod rehearsal;
 mod request;
 mod script;
+mod sketch;
 mod story;
 mod topic;
 mod voice;
@@ -35,6 +36,7 @@ use std::sync::{
 
 use futures_util::Stream;
 
+pub(super) use self::sketch::{SKETCH_MODEL, sketch};
 pub use self::{pace::Pace, script::Script};
 use super::{Ask, ModelEvent, ProviderError};
 

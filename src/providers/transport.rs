@@ -11,8 +11,8 @@ use reqwest::{Client, Response, header, redirect::Policy};
 use sse_stream::SseStream;
 
 use super::{
-    Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ModelEvent, ProviderError,
-    Quirks, Route, Thoughts,
+    Artist, Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ImageSettings,
+    ModelEvent, ProviderError, Quirks, Route, Thoughts,
     catalog::{Catalog, Environment},
     keys::{self, Key},
 };
@@ -95,6 +95,16 @@ impl Providers {
     /// The service that makes vectors.
     pub fn embedder(&self, settings: EmbeddingSettings) -> Embedder {
         Embedder::new(self.client.clone(), settings, self.environment.clone())
+    }
+
+    /// The service that makes pictures.
+    pub fn artist(&self, settings: ImageSettings) -> Result<Artist, ProviderError> {
+        Artist::new(self.client.clone(), settings, self.environment.clone())
+    }
+
+    /// The key behind a reference, for a service of another kind.
+    pub fn key(&self, reference: &str) -> Result<Key, ProviderError> {
+        keys::read(reference, self.environment.as_ref())
     }
 
     /// Asks a model. Nothing is sent before the stream is polled.

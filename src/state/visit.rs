@@ -1,5 +1,7 @@
 //! What a browser says about itself with every request, and what it is shown of chats.
 
+use std::str::FromStr;
+
 use axum::http::{HeaderMap, HeaderValue, header, request::Parts};
 use leptos::context::use_context;
 use leptos_axum::ResponseOptions;
@@ -20,6 +22,7 @@ use crate::{
         list::{PAGE_SIZE, Page},
         message::Message,
         paragraph::paragraphs,
+        picture::Picture,
         search::SearchKind,
         tree::PathMessage,
     },
@@ -76,8 +79,12 @@ pub fn chat_at(address: &str) -> Option<ConversationId> {
     entity.map(|entity| ConversationId::new(entity.id))
 }
 
-/// A message with its words rendered; in a story, paragraph by paragraph.
-pub fn shown_turn(said: PathMessage, mode: ChatMode) -> ChatTurn {
+/// A message with its words rendered, in a story paragraph by paragraph, and with those of the pictures
+/// that are its own.
+pub fn shown_turn(said: PathMessage, mode: ChatMode, pictures: &[Picture]) -> ChatTurn {
+    let id = Some(&said.message.id);
+    let own = pictures.iter().filter(|picture| picture.message_id.as_ref() == id);
+    let pictures = own.cloned().collect();
     let told = match mode {
         ChatMode::Story if !said.generating => paragraphs(&said.content),
         ChatMode::Story | ChatMode::Roleplay => Vec::new(),
@@ -86,7 +93,8 @@ pub fn shown_turn(said: PathMessage, mode: ChatMode) -> ChatTurn {
         text: said.content[range.clone()].to_owned(),
         html: markdown::to_html(&said.content[range]),
     });
-    ChatTurn { paragraphs: paragraphs.collect(), html: markdown::to_html(&said.content), said }
+    let (paragraphs, html) = (paragraphs.collect(), markdown::to_html(&said.content));
+    ChatTurn { said, html, paragraphs, pictures }
 }
 
 /// Two branches with their words rendered, and marked where both answer the same.
@@ -134,4 +142,15 @@ pub async fn found_chats(
         }
     }
     Ok(Page { items, next: None })
+}
+
+/// A number as a form has it; an empty field is none.
+pub fn form_number<N: FromStr>(field: &str, text: &str) -> Result<Option<N>, ApiError> {
+    match text.trim() {
+        "" => Ok(None),
+        text => match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(ApiError::invalid(field, format!("“{text}” is no number that fits."))),
+        },
+    }
 }

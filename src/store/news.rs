@@ -85,6 +85,19 @@ impl NewsFeed {
     }
 }
 
+impl NewsFeed {
+    /// Comes back when work was asked for, or may have been.
+    pub async fn something_asked(&mut self) {
+        loop {
+            match self.next().await.map(|news| news.topic) {
+                Some(Topic::Missed | Topic::Picture) => return,
+                Some(Topic::Change | Topic::Run | Topic::Chat) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
+
 impl Store {
     /// The news of a Space from now on.
     pub fn news(&self, space: &SpaceId) -> NewsFeed {

@@ -36,6 +36,7 @@ pub(super) struct FieldsRow {
     model: String,
     tools: String,
     tier: String,
+    face: String,
     roleplay_data: Option<String>,
 }
 
@@ -49,6 +50,7 @@ impl FieldsRow {
             model: self.model,
             tools: serde_json::from_str(&self.tools).unwrap_or_default(),
             tier: Tier::from_word(&self.tier).unwrap_or_default(),
+            face: self.face,
             roleplay_data: self.roleplay_data.and_then(|data| serde_json::from_str(&data).ok()),
         }
     }
@@ -72,6 +74,7 @@ struct SummaryRow {
     name: String,
     excerpt: String,
     model: String,
+    face: String,
     revision: i64,
     test_inputs: i64,
     updated_at: i64,
@@ -86,7 +89,7 @@ impl Link {
         limit: u32,
     ) -> Result<Page<PersonaSummary>, StoreError> {
         const SQL: &str = "select p.persona_id, v.name, substr(v.system_prompt, 1, $6) as excerpt,
-                v.model, p.revision, p.updated_at,
+                v.model, v.face, p.revision, p.updated_at,
                 (select count(*) from test_input t where t.space_id = p.space_id
                     and t.persona_id = p.persona_id and t.deleted_at is null) as test_inputs
             from persona p join persona_version v on v.space_id = p.space_id
@@ -107,6 +110,7 @@ impl Link {
             name: row.name,
             excerpt: excerpt(&row.excerpt),
             model: row.model,
+            face: row.face,
             revision: row.revision,
             test_inputs: row.test_inputs,
             updated_at: Timestamp(row.updated_at),
@@ -123,7 +127,7 @@ impl Link {
     async fn persona_row(&mut self, id: &PersonaId) -> Result<PersonaRow, StoreError> {
         const SQL: &str = "select p.persona_id, p.revision, p.agent_conversation_id, p.created_at,
                 p.updated_at, p.deleted_at, v.name, v.system_prompt, v.appearance, v.notes, v.model,
-                v.tools, v.tier, v.roleplay_data
+                v.tools, v.tier, v.face, v.roleplay_data
             from persona p join persona_version v on v.space_id = p.space_id
                 and v.persona_id = p.persona_id and v.revision = p.revision
             where p.space_id = $1 and p.persona_id = $2";
@@ -163,7 +167,7 @@ impl Link {
         revision: Revision,
     ) -> Result<FieldsRow, StoreError> {
         const SQL: &str = "select name, system_prompt, appearance, notes, model, tools, tier,
-                roleplay_data
+                face, roleplay_data
             from persona_version where space_id = $1 and persona_id = $2 and revision = $3";
         let space = self.space.clone();
         let row = on!(self, wire => sqlx::query_as(SQL)
@@ -206,6 +210,7 @@ impl Link {
         fields: &PersonaFields,
         author: Author<'_>,
     ) -> Result<(), StoreError> {
+        self.check_face(&fields.face).await?;
         const SQL: &str = "insert into persona
             (space_id, persona_id, revision, name_folded, created_at, updated_at)
             values ($1, $2, 1, $3, $4, $4) on conflict do nothing";
@@ -227,6 +232,7 @@ impl Link {
         fields: &PersonaFields,
         author: Author<'_>,
     ) -> Result<bool, StoreError> {
+        self.check_face(&fields.face).await?;
         const SQL: &str = "update persona set revision = revision + 1, name_folded = $4,
                 updated_at = $5
             where space_id = $1 and persona_id = $2 and revision = $3 and deleted_at is null";
@@ -276,8 +282,8 @@ impl Link {
         const SQL: &str = "insert into persona_version
             (space_id, persona_id, revision, name, system_prompt, appearance, notes, model, tools,
                 tier, roleplay_data, change_id, author_kind, author_user_id, author_persona_id,
-                reason, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+                reason, created_at, face)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
         let space = self.space.clone();
         let tools = serde_json::json!(fields.tools).to_string();
         let roleplay =
@@ -289,7 +295,7 @@ impl Link {
             .bind(roleplay).bind(author.change.as_str()).bind(author.actor.kind().word())
             .bind(author.actor.user().map(|user| user.as_str()))
             .bind(author.actor.persona().map(|persona| persona.as_str()))
-            .bind(author.reason).bind(author.at.0)
+            .bind(author.reason).bind(author.at.0).bind(&fields.face)
             .execute(wire).await.map(drop)?);
         Ok(())
     }

@@ -125,6 +125,9 @@ impl Link {
             where space_id = $1 and entity_type = 'test_input' and entity_id in (
                 select test_input_id from test_input where space_id = $1 and persona_id = $2)";
         let space = self.space.clone();
+        if matches!(entity.kind, EntityKind::Persona | EntityKind::Chat) {
+            self.drop_pictures_of(&entity.id).await?;
+        }
         let sql = match entity.kind {
             EntityKind::Persona => {
                 on!(self, wire => sqlx::query(CHANGES_OF_TEST_INPUTS)

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
@@ -15,16 +15,31 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),
     ("agent", &["domain", "store", "providers", "changes", "search"]),
+    ("jobs", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("config", &[]),
-    ("state", &["domain", "store", "changes", "search", "agent", "fetch", "markdown", "app"]),
-    ("api", &["domain", "store", "changes", "search", "agent", "state", "markdown", "app"]),
+    (
+        "state",
+        &[
+            "domain",
+            "store",
+            "providers",
+            "changes",
+            "search",
+            "agent",
+            "jobs",
+            "fetch",
+            "markdown",
+            "app",
+        ],
+    ),
+    ("api", &["domain", "store", "changes", "search", "agent", "jobs", "state", "markdown", "app"]),
     ("app", &["domain"]),
 ];
 /// What comes after all rooms and may use them all.
 const LAST: [&str; 5] = ["server", "cli", "main", "lib", "hydrate"];
 /// What server functions may use beyond that: their bodies exist on the server only.
-const SERVER_FUNCTIONS_MAY_USE: [&str; 7] =
-    ["state", "store", "changes", "search", "agent", "markdown", "app"];
+const SERVER_FUNCTIONS_MAY_USE: [&str; 8] =
+    ["state", "store", "changes", "search", "agent", "jobs", "markdown", "app"];
 
 /// All sources with their paths.
 fn sources(folder: &Path) -> Vec<(String, String)> {

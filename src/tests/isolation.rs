@@ -16,13 +16,14 @@ use crate::support::{House, error, on_both, request};
 on_both!(no_route_reaches_into_another_space);
 
 /// A good value for every parameter that a path can have, pointing at the neighbour's things.
-fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run) -> String {
+fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run, picture: &str) -> String {
     let owner_of_id = match path {
         path if path.starts_with("/api/changes") => change,
         path if path.starts_with("/api/pending-changes") => change,
         path if path.starts_with("/api/conversations") => run.conversation_id.as_str(),
         path if path.starts_with("/api/chats") => chat.conversation_id.as_str(),
         path if path.starts_with("/api/messages") => chat.reply_id.as_str(),
+        path if path.starts_with("/api/pictures") => picture,
         path if path.starts_with("/api/runs") => run.id.as_str(),
         path if path.starts_with("/api/storage/pages") => "secret-page",
         path if path.starts_with("/api/storage/refs") => "secret-ref",
@@ -92,6 +93,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         neighbour.submit(create).await.unwrap();
     }
+    neighbour.state.jobs.work_off().await.unwrap();
+    let pictures = neighbour.get("/api/pictures").await.good();
+    let picture = pictures["items"][0]["id"].as_str().unwrap();
+    assert_eq!(pictures["items"][0]["state"], "done", "{pictures}");
     let before = neighbour.read().await.audit(None, 200).await.unwrap();
 
     let document = house.get("/api/openapi.json").await.good();
@@ -102,7 +107,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         }
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
-            let persona = filled(path, "production", change.as_str(), &asked, &chatted);
+            let persona = filled(path, "production", change.as_str(), &asked, &chatted, picture);
             for address in std::iter::once(persona).chain(filled_with_others(path, &chatted)) {
                 let message = &asked.message_id;
                 let address = format!("{address}?from=1&to=1&messageId={message}");
@@ -116,10 +121,13 @@ async fn no_route_reaches_into_another_space(house: House) {
     }
     assert!(tried >= 50, "only {tried} routes take an id");
 
+    let picture_page = format!("/gallery?picture={picture}");
     let conflict = format!("/conflicts/{change}");
     let chat_page = format!("/chats/{}", chat.id);
     for page in [
         chat_page.as_str(),
+        picture_page.as_str(),
+        "/gallery?persona=secret",
         "/personas/secret",
         "/personas/secret/roleplay",
         "/personas/secret?workbench=enhance",
@@ -203,6 +211,11 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("prune_message", &[("id", reply)]),
         ("keep_as_test", &[("id", reply)]),
         ("what_was_sent", &[("id", reply)]),
+        ("open_gallery", &[("picture", picture)]),
+        ("imagine_picture", &[("message", reply)]),
+        ("retry_picture", &[("id", picture)]),
+        ("delete_picture", &[("id", picture)]),
+        ("make_face", &[("id", picture), ("persona", "optimist")]),
     ];
     for (function, fields) in functions.iter().copied() {
         let answer = house.function(function, fields).await;
@@ -257,6 +270,16 @@ async fn no_route_reaches_into_another_space(house: House) {
     assert_eq!(house.get("/api/chats").await.good()["items"], json!([]));
     let known = neighbour.get(&format!("/api/chats/{}/tree", chat.id)).await.good();
     assert_eq!(known, tree);
+    // Pictures are another Space's to see, and no face of one's own persona.
+    assert_eq!(house.get("/api/pictures").await.good()["items"], json!([]));
+    assert_eq!(house.get("/api/pictures?personaId=secret").await.good()["items"], json!([]));
+    for asked in [json!({"prompt": "x", "personaId": "secret"}), json!({"messageId": reply})] {
+        assert_eq!(house.call(Method::POST, "/api/pictures", asked).await.status, 404);
+    }
+    let face = json!({"face": picture});
+    let answer = house.call(Method::PUT, "/api/storage/personas/optimist", face).await;
+    assert_eq!(answer.error(), error(404, "not_found", ""));
+    assert_eq!(neighbour.get("/api/pictures").await.good(), pictures);
     // A leaf or a parent of another Space is no message of one's own chat.
     let new = NewChat { persona: "optimist".into(), ..NewChat::default() };
     let own = house.state.agent.create_chat(&house.state.scope, new).await.unwrap();
@@ -286,6 +309,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         "add_model",
         "remove_model",
         "set_default_model",
+        "read_picture_settings",
+        "save_picture_settings",
         "say",
         "start_afresh",
         "list_drafts",

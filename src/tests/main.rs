@@ -20,6 +20,7 @@ mod knowledge_pages;
 mod meaning;
 mod pages;
 mod persona_agent;
+mod pictures;
 mod proposals;
 mod publish;
 mod relay;

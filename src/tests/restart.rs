@@ -13,6 +13,11 @@ use tokio::{
     time::timeout,
 };
 
+use crate::pictures::{
+    services::{drawn, picture_file},
+    studio::Studio,
+};
+
 /// Longer than anything here should take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -31,12 +36,17 @@ impl Drop for Server {
 impl Server {
     /// Starts it on a free port and waits until it says where it is.
     async fn start(data: &Path, script: &Path) -> Self {
+        Self::start_with(data, script, &[]).await
+    }
+
+    async fn start_with(data: &Path, script: &Path, variables: &[(&str, String)]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_greenroom"))
             .args(["serve", "--addr", "127.0.0.1:0", "--demo-pace", "at-once", "--data"])
             .arg(data)
             .arg("--demo-script")
             .arg(script)
             .env("DATABASE_URL", "")
+            .envs(variables.iter().cloned())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -182,4 +192,38 @@ async fn killed_while_it_writes_it_has_applied_each_change_whole_or_not_at_all()
     let said = turns.iter().filter(|turn| turn["type"] == "user").count();
     assert_eq!(said, 3, "nothing a person wrote is lost");
     assert_eq!(history["runId"], Value::Null);
+}
+
+#[tokio::test]
+async fn killed_while_a_picture_is_made_it_makes_it_after_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let script = script(folder.path(), &json!([[{"text": "Hm."}]]));
+    // Until it is told what to say, the service does not answer.
+    let studio = Studio::start().await;
+    let variables = [
+        ("GREENROOM_IMAGES_URL", format!("http://{}", studio.address)),
+        ("GREENROOM_IMAGES_STYLE", "fal".to_owned()),
+    ];
+    let mut server = Server::start_with(&data, &script, &variables).await;
+    let wish = json!({"prompt": "A lamp"});
+    let mut asked = String::new();
+    let mut stream = server.send("POST", "/api/pictures", Some(&wish)).await;
+    timeout(PATIENCE, stream.read_to_string(&mut asked)).await.unwrap().unwrap();
+    let stands = async |server: &Server, wanted: &str| loop {
+        let pictures = server.get("/api/pictures").await;
+        if pictures["items"][0]["state"] == wanted {
+            return pictures["items"][0].clone();
+        }
+    };
+    timeout(PATIENCE, stands(&server, "drawing")).await.unwrap();
+    server.kill();
+
+    studio.play([drawn(&picture_file().await)]);
+    let server = Server::start_with(&data, &script, &variables).await;
+
+    let made = timeout(PATIENCE, stands(&server, "done")).await.unwrap();
+    let id = made["id"].as_str().unwrap();
+    let file = std::fs::read(data.join("pictures/home").join(id)).unwrap();
+    assert_eq!(file, picture_file().await);
 }

@@ -19,6 +19,7 @@ use greenroom::{
         id::PersonaId,
     },
     fetch::Fetcher,
+    jobs::Jobs,
     providers::{Demo, Pace, Providers, Script, TimeLimits},
     search::Search,
     server::{Hosts, router},
@@ -154,6 +155,13 @@ impl House {
     pub fn fetching(&self, fetcher: Fetcher) -> House {
         let mut state = self.state.clone();
         state.fetcher = fetcher;
+        Self { router: routed(&state), state, folder: self.folder.clone() }
+    }
+
+    /// The same store behind another process, whose work is done like this.
+    pub fn working(&self, jobs: Jobs) -> House {
+        let mut state = self.state.clone();
+        state.jobs = jobs;
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 

@@ -20,7 +20,7 @@ const PIECE_CHARS: usize = 20_000;
 /// How much of a text from elsewhere a draft quotes.
 const PASSAGE_CHARS: usize = 300;
 /// What is no text to read.
-const UNTOLD: [&str; 2] = ["position", "roleplayData"];
+const UNTOLD: [&str; 3] = ["position", "roleplayData", "face"];
 
 /// Reads a persona, test input, page, ref or task as it is now: all its fields, by name. A long one
 /// comes in pieces: go on with the offset that the piece before names.

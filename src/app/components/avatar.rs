@@ -37,8 +37,15 @@ pub fn Avatar(
     /// The persona's name.
     #[prop(into)]
     name: Signal<String>,
+    /// The picture that is its face; empty when it has none.
+    #[prop(into)]
+    face: String,
 ) -> impl IntoView {
+    // The drawn face stands below: it is seen where the picture cannot be loaded.
+    let face = (!face.is_empty())
+        .then(|| view! { <img src=format!("/api/pictures/{face}/file") alt="" decoding="async"/> });
     view! {
+        <span class="face">
         {move || {
             let Face { hue, turn, letters } = Face::of(&name.get());
             let light = format!("hsl({hue} 46% 46%)");
@@ -54,6 +61,8 @@ pub fn Avatar(
                 </svg>
             }
         }}
+        {face}
+        </span>
     }
 }
 

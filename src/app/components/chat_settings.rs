@@ -83,6 +83,11 @@ pub fn ChatSettingsDrawer(
                     <label for="chat-window">"Messages that go to the model"</label>
                     <input id="chat-window" type="number" name="settings[window]" min=MIN_WINDOW max=MAX_WINDOW value=settings.window/>
                 </div>
+                <input type="hidden" name="settings[with_images]" value="true"/>
+                <label class="row tight">
+                    <input type="checkbox" name="settings[images]" value="true" checked=settings.images/>
+                    "Answers get pictures"
+                </label>
                 <h3>"You in this chat"</h3>
                 <div class="field">
                     <label for="me-name">"Name"</label>

@@ -5,6 +5,7 @@ use leptos::{prelude::*, server_fn::ServerFn};
 use super::{
     chat_story::StoryWords,
     icon::{Glyph, Icon},
+    picture::MessagePictures,
     turn::{Piece, PieceView, ShownTurn, TurnFoot, pieces_id},
     when::When,
     written::written,
@@ -40,7 +41,7 @@ pub fn ChatTurnView(
     #[prop(optional_no_strip)]
     leaf: Option<MessageId>,
 ) -> impl IntoView {
-    let ChatTurn { said, html, paragraphs } = turn;
+    let ChatTurn { said, html, paragraphs, pictures } = turn;
     let message = said.message.clone();
     let (id, role) = (message.id.clone(), message.role);
     let mine = role == Role::User;
@@ -61,6 +62,8 @@ pub fn ChatTurnView(
         run,
         told: None,
     };
+    let pictured = (!mine && !said.generating)
+        .then(|| view! { <MessagePictures message=id.clone() pictures/> });
     let tools = (!said.generating).then(|| view! { <Tools chat said leaf/> });
     view! {
         <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
@@ -72,6 +75,7 @@ pub fn ChatTurnView(
             <div class="pieces" id=pieces_id(&id)>
                 {words(&id, part, html, paragraphs)}
             </div>
+            {pictured}
             <TurnFoot turn=shown/>
             {tools}
         </li>

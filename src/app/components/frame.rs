@@ -44,9 +44,10 @@ impl Place {
 }
 
 /// The places in the navigation, also found by the palette.
-pub const PLACES: [Place; 8] = [
+pub const PLACES: [Place; 9] = [
     Place { path: "/", label: "Personas", icon: Icon::People },
     Place { path: "/chats", label: "Chats", icon: Icon::Talk },
+    Place { path: "/gallery", label: "Gallery", icon: Icon::Picture },
     Place { path: "/knowledge", label: "Knowledge", icon: Icon::Book },
     Place { path: "/search", label: "Search", icon: Icon::Search },
     Place { path: "/inbox", label: "Inbox", icon: Icon::Inbox },

@@ -37,6 +37,8 @@ pub enum Icon {
     Menu,
     /// An arrow that turns back.
     Undo,
+    /// A picture in its frame.
+    Picture,
     /// A triangle that points on.
     Run,
     /// A square.
@@ -67,6 +69,7 @@ impl Icon {
             Self::Check => "M5 12.5l4.5 4.5L19 7.5",
             Self::Close => "M6 6l12 12M18 6 6 18",
             Self::Menu => "M4 7h16M4 12h16M4 17h16",
+            Self::Picture => "M4 5h16v14H4zM4 16l4.5-4.5 4 4 3-3L20 17M15 9.5a.8.8 0 1 0 0-.1Z",
             Self::Run => "M7 4.5v15l12-7.5z",
             Self::Stop => "M6 6h12v12H6z",
             Self::Undo => "M4 9h10a5.5 5.5 0 0 1 0 11h-4M8 5 4 9l4 4",

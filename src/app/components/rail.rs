@@ -231,7 +231,7 @@ impl Talk {
             {
                 self.load(&shown.conversation);
             }
-            Topic::Run | Topic::Missed | Topic::Chat => {}
+            Topic::Run | Topic::Missed | Topic::Chat | Topic::Picture => {}
         }
     }
 

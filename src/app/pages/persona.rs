@@ -171,7 +171,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         </form>
         <h1 class="sr">{name}</h1>
         <header class="editor-head">
-            <Avatar name/>
+            <Avatar name face=persona.fields.face.clone()/>
             <div class="name-field">
                 <label class="sr" for="name">"Name"</label>
                 <input

@@ -152,7 +152,7 @@ fn Card(persona: PersonaSummary) -> impl IntoView {
     view! {
         <li class="card persona-card">
             <A href=path attr:class="card-link">
-                <Avatar name=persona.name.clone()/>
+                <Avatar name=persona.name.clone() face=persona.face/>
                 <span class="card-text">
                     <strong>{persona.name}</strong>
                     <span class="excerpt">{persona.excerpt}</span>

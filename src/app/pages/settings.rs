@@ -4,7 +4,10 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use crate::{
     app::{
-        components::{page_title::PageTitle, problem::PageProblem, theme_switch::ThemeSwitch},
+        components::{
+            page_title::PageTitle, picture_settings::PictureSettingsCard, problem::PageProblem,
+            theme_switch::ThemeSwitch,
+        },
         server_fns::models::{
             AddModel, ModelSettings, NamedModel, RemoveModel, ResetService, SaveService,
             SetDefaultModel, list_models,
@@ -34,6 +37,7 @@ pub fn SettingsPage() -> impl IntoView {
                 }
             })}
         </Suspense>
+        <PictureSettingsCard/>
         </div>
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::{
     error::ApiError,
     id::{ConversationId, MessageId, PersonaId, RunId, TestInputId},
     list::Page,
+    picture::Picture,
     sent::{Estimate, Sent},
     tree::{PathMessage, PathPage, TreeNode},
     version::Revision,
@@ -45,6 +46,8 @@ pub struct ChatTurn {
     pub html: String,
     /// In a story, its paragraphs.
     pub paragraphs: Vec<Paragraph>,
+    /// Its pictures, in the order they were asked for.
+    pub pictures: Vec<Picture>,
 }
 
 /// The settings of a chat, as a form has them. An empty field is as good as none.
@@ -63,17 +66,22 @@ pub struct ChatForm {
     pub appearance: String,
     /// Who they are.
     pub overview: String,
+    /// Whether there is a box for pictures; a form that was remembered may be older than it.
+    pub with_images: bool,
+    /// Whether answers get pictures: a box that is not ticked is not sent.
+    pub images: bool,
 }
 
 impl ChatForm {
     /// What it says about the settings.
     pub fn patch(self) -> SettingsPatch {
-        let Self { filled, model, window, name, appearance, overview } = self;
+        let Self { filled, model, window, name, appearance, overview, with_images, images } = self;
         if !filled {
             return SettingsPatch::default();
         }
         let user_persona = Some(UserPersona { name, appearance, overview });
-        SettingsPatch { model: Some(model), user_persona, window, images: None }
+        let images = with_images.then_some(images);
+        SettingsPatch { model: Some(model), user_persona, window, images }
     }
 }
 
@@ -193,8 +201,11 @@ pub async fn open_chat(
         desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await?;
     }
     let known_device = was_at.is_some();
-    let shown = |said| shown_turn(said, chat.mode);
-    let turns = std::mem::take(&mut path.items).into_iter().map(shown).collect();
+    let said = std::mem::take(&mut path.items);
+    let ids: Vec<&MessageId> = said.iter().map(|said| &said.message.id).collect();
+    let pictures = desk.read().await?.pictures_of(&id, &ids).await?;
+    let shown = |said| shown_turn(said, chat.mode, &pictures);
+    let turns = said.into_iter().map(shown).collect();
     let models = list_models().await?.models;
     let leaf = path.leaf.clone();
     let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, Some(device)).await.ok();

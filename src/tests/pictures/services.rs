@@ -1,0 +1,220 @@
+//! Image services of both styles: how they are asked, and what happens when they fail.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use greenroom::{
+    jobs::{Allowed, Files, Jobs},
+    providers::{Artist, Demo, ImageSettings, ImageStyle, Pace, Providers, TimeLimits},
+};
+use serde_json::{Value, json};
+
+use super::{
+    PICTURES, answered, imagine, post,
+    studio::{Reply, Studio, reply},
+    work,
+};
+use crate::support::{House, error};
+
+const KEY: &str = "c4n4ry-pictures";
+
+/// A picture that a service could have made.
+pub async fn picture_file() -> Vec<u8> {
+    let wish = serde_json::from_value(json!({"prompt": "A lamp"})).unwrap();
+    Artist::demo().draw(&wish).await.unwrap().file
+}
+
+/// A house whose pictures come from this service.
+async fn asking(studio: &Studio, style: ImageStyle, model: &str, first_wait: Duration) -> House {
+    let environment = Arc::new(|name: &str| (name == "KEY").then(|| KEY.to_owned()));
+    let demo = Demo::new(Pace::AtOnce);
+    let providers = Providers::new(TimeLimits::default(), demo, environment).unwrap();
+    let settings = ImageSettings {
+        url: format!("http://{}", studio.address),
+        style,
+        model: model.into(),
+        key_ref: "env:KEY".into(),
+        file_hosts: Vec::new(),
+        within: Duration::from_secs(5),
+    };
+    let artist = providers.artist(settings).unwrap();
+    let house = House::new().await;
+    let jobs = Jobs::new(house.state.store.clone(), artist, Files::in_memory(), "test");
+    house.working(jobs.waiting(first_wait))
+}
+
+async fn fal(studio: &Studio) -> House {
+    asking(studio, ImageStyle::Fal, "", Duration::ZERO).await
+}
+
+/// A good answer of fal's.
+pub fn drawn(file: &[u8]) -> Reply {
+    let url = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(file));
+    reply(200, json!({"images": [{"url": url}], "seed": 42}).to_string())
+}
+
+async fn state(house: &House, path: &str) -> (Value, String) {
+    let known = house.get(path).await.good();
+    (known["state"].clone(), known["problem"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn fal_is_asked_in_its_own_words_and_its_file_is_fetched_without_the_key() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    let file = picture_file().await;
+    let url = format!("http://{}/files/1.png", studio.address);
+    let image = json!({"url": url, "width": 9, "height": 9, "content_type": "image/jpeg"});
+    let answer = json!({"images": [image], "seed": 42, "has_nsfw_concepts": [false]});
+    studio.play([reply(200, answer.to_string()), reply(200, file.clone())]);
+
+    let wish = json!({"prompt": "A lamp", "size": "landscape", "steps": 3, "seed": 5});
+    let path = imagine(&house, wish).await;
+    work(&house).await;
+
+    let asked = studio.asked();
+    assert_eq!(asked[0].path, "/fal-ai/flux/schnell");
+    assert_eq!(asked[0].header("authorization"), format!("Key {KEY}"));
+    let body = json!({"prompt": "A lamp", "image_size": "landscape_4_3", "num_images": 1,
+        "num_inference_steps": 3, "seed": 5});
+    assert_eq!(asked[0].json(), body);
+    assert_eq!((asked[1].path.as_str(), asked[1].header("authorization")), ("/files/1.png", ""));
+    let made = house.get(&path).await.good();
+    assert_eq!((&made["state"], &made["costMicros"]), (&json!("done"), &json!(3000)), "{made}");
+    // What the file is, is read off the file.
+    let facts = json!({"service": "the image service", "model": "fal-ai/flux/schnell",
+        "demo": false, "contentType": "image/png", "bytes": file.len(), "width": 384,
+        "height": 384, "seed": 42});
+    assert_eq!(made["facts"], facts);
+    assert_eq!(house.get(&format!("{path}/file")).await.header("content-type"), "image/png");
+}
+
+#[tokio::test]
+async fn a_service_like_openai_is_asked_in_its_own_words() {
+    let studio = Studio::start().await;
+    let house = asking(&studio, ImageStyle::Openai, "gpt-image-1", Duration::ZERO).await;
+    let inline = BASE64_STANDARD.encode(picture_file().await);
+    studio.play([reply(200, json!({"data": [{"b64_json": inline}]}).to_string())]);
+
+    let path = imagine(&house, json!({"prompt": "A lamp", "steps": 3})).await;
+    work(&house).await;
+
+    let asked = studio.asked().remove(0);
+    assert_eq!(asked.path, "/images/generations");
+    assert_eq!(asked.header("authorization"), format!("Bearer {KEY}"));
+    let body = json!({"model": "gpt-image-1", "prompt": "A lamp", "n": 1, "size": "1024x1024"});
+    assert_eq!(asked.json(), body);
+    assert_eq!(state(&house, &path).await.0, "done");
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again_and_the_wait_is_told() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    let busy = reply(429, json!({"detail": "slow down"}).to_string());
+    studio.play([busy.clone(), reply(500, "oops"), drawn(&picture_file().await)]);
+    let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+    assert_eq!(work(&house).await, 3);
+    assert_eq!(state(&house, &path).await, (json!("done"), String::new()));
+
+    // While it waits, it says why.
+    let house = asking(&studio, ImageStyle::Fal, "", Duration::from_secs(3600)).await;
+    studio.play([busy]);
+    let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+    assert_eq!(work(&house).await, 1);
+    let told = "The image service asks us to slow down. Try again in a moment.".to_owned();
+    assert_eq!(state(&house, &path).await, (json!("queued"), told));
+    assert!(house.state.store.next_job().await.unwrap().is_some());
+    let made = house.get(&path).await.good();
+    assert_eq!(made["costMicros"], json!(null), "what was not made costs nothing");
+}
+
+#[tokio::test]
+async fn what_fails_again_and_again_is_given_up_and_can_be_retried() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    studio.play((0..5).map(|_| reply(503, "away")));
+    let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+    assert_eq!(work(&house).await, 5);
+    assert_eq!(state(&house, &path).await.0, "failed");
+
+    studio.play([drawn(&picture_file().await)]);
+    post(&house, &format!("{path}/retry"), json!({})).await.good();
+    assert_eq!(work(&house).await, 1);
+    assert_eq!(state(&house, &path).await.0, "done");
+}
+
+#[tokio::test]
+async fn what_is_no_picture_is_not_taken_and_the_key_is_never_told() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    let own = format!("http://{}", studio.address);
+    let at = |url: &str| reply(200, json!({"images": [{"url": url}]}).to_string());
+    let data =
+        |bytes: &[u8]| at(&format!("data:image/png;base64,{}", BASE64_STANDARD.encode(bytes)));
+    let elsewhere = (302, vec![("location", format!("{own}/other"))], Vec::new());
+    let huge = vec![b' '; 33 * 1024 * 1024];
+    for (script, expected) in [
+        (vec![reply(200, "no JSON")], "could not be read"),
+        (vec![reply(200, json!({"images": []}).to_string())], "could not be read"),
+        (vec![data(b"<svg onload='alert(1)'/>")], "could not be read"),
+        (vec![at(&format!("{own}/a")), reply(200, "<!doctype html>")], "could not be read"),
+        (vec![at(&format!("{own}/a")), elsewhere.clone()], "could not be read"),
+        (vec![elsewhere], "could not be read"),
+        (vec![at("http://169.254.169.254/latest/meta-data")], "could not be read"),
+        (vec![at("file:///etc/passwd")], "could not be read"),
+        (vec![reply(200, huge)], "could not be read"),
+        (vec![reply(401, format!("Bad key {KEY}"))], "refused the key"),
+        (
+            vec![reply(422, json!({"error": {"message": format!("No: {KEY}")}}).to_string())],
+            "did not take",
+        ),
+    ] {
+        studio.play(script);
+        let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+        assert_eq!(work(&house).await, 1);
+        let (state, problem) = state(&house, &path).await;
+        assert_eq!(state, "failed", "{expected}: {problem}");
+        assert!(problem.contains(expected), "{problem}");
+        assert_eq!(house.get(&format!("{path}/file")).await.status, 404);
+    }
+    assert!(studio.asked().iter().all(|asked| asked.path != "/other"), "it was followed");
+    let kept = house.database_bytes();
+    assert!(!kept.windows(KEY.len()).any(|some| some == KEY.as_bytes()), "the key was kept");
+    for page in ["/gallery", "/settings", "/api/pictures", "/api/openapi.json"] {
+        assert!(!house.get(page).await.text.contains(KEY), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn money_is_counted_and_a_failed_picture_costs_nothing() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    let settings = json!({"automatic": true, "daily": 100, "dailyDollars": 0.007});
+    house.call(axum::http::Method::PUT, "/api/picture-settings", settings).await.good();
+    let file = picture_file().await;
+    studio.play([drawn(&file), reply(401, "no"), drawn(&file), drawn(&file)]);
+    let mut states = Vec::new();
+    for _ in 0..4 {
+        let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+        work(&house).await;
+        states.push(state(&house, &path).await);
+    }
+
+    let words: Vec<&Value> = states.iter().map(|(state, _)| state).collect();
+    assert_eq!(words, ["done", "failed", "done", "failed"]);
+    assert!(states[3].1.starts_with("Today’s budget of $0.01"), "{}", states[3].1);
+    assert_eq!(studio.asked().len(), 3, "what the budget refuses is not asked for");
+}
+
+#[tokio::test]
+async fn an_operator_can_turn_pictures_off() {
+    let house = House::new().await;
+    let off = house.working(house.state.jobs.clone().allowing(Allowed::No));
+
+    let refused = post(&off, PICTURES, json!({"prompt": "A lamp"})).await;
+    assert_eq!(refused.error(), error(403, "denied", ""));
+    // Chats say so by their limits.
+    answered(&house, "innkeeper", json!({"images": false})).await;
+    assert_eq!(work(&house).await, 0);
+}
