@@ -136,7 +136,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     };
     let (artist, allowed) = artist(&config.images, &providers)?;
     let kept = kept_files(&config.files, &providers)?;
-    let jobs = Jobs::new(store.clone(), artist, kept, &node).allowing(allowed);
+    let jobs = Jobs::new(store.clone(), artist, kept, &node.name).allowing(allowed);
     let limits = Limits { pictures: allowed == Allowed::Yes, ..Limits::default() };
     let agent = Agent::new(store.clone(), providers, search, limits, node);
     let mut state = AppState::new(store, config.site, files, agent);

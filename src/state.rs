@@ -10,9 +10,7 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 use tokio_util::sync::CancellationToken;
-pub use visit::{
-    chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn,
-};
+pub use visit::{chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn};
 
 use crate::{
     agent::{Agent, Listener, Sight},

@@ -17,6 +17,8 @@ use similar::{
 const MAX_WORK: usize = 16_000_000;
 /// How much unchanged text stands around a change before the rest is folded.
 const CONTEXT_CHARS: usize = 160;
+/// How far a fold looks for the end of a word.
+const LONG_WORD: usize = 40;
 
 /// A stretch of the old text and what stands in its place, as byte ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,7 +236,8 @@ fn cut_at(text: &str, chars: usize) -> usize {
     if end == text.len() {
         return end;
     }
-    let last = text[..end].char_indices().rfind(|(_, letter)| letter.is_whitespace());
+    let mut near = text[..end].char_indices().rev().take(LONG_WORD);
+    let last = near.find(|(_, letter)| letter.is_whitespace());
     last.map_or(end, |(at, space)| at + space.len_utf8())
 }
 
@@ -244,7 +247,8 @@ fn cut_from_end(text: &str, chars: usize) -> usize {
     if start == 0 || text[..start].ends_with(char::is_whitespace) {
         return start;
     }
-    let next = text[start..].char_indices().find(|(_, letter)| letter.is_whitespace());
+    let mut near = text[start..].char_indices().take(LONG_WORD);
+    let next = near.find(|(_, letter)| letter.is_whitespace());
     next.map_or(start, |(at, space)| start + at + space.len_utf8())
 }
 

@@ -26,11 +26,14 @@ pub fn MessagePictures(
     let shown = (!pictures.is_empty()).then(|| {
         view! {
             <ul class="pictures" id=format!("pictures-{message}")>
-                {pictures.into_iter().map(|picture| view! {
-                    <li class="picture" id=format!("picture-{}", picture.id)>
-                        <PictureView picture=picture.clone()/>
-                        <PictureTools picture/>
-                    </li>
+                {pictures.into_iter().map(|picture| {
+                    let element = format!("picture-{}", picture.id);
+                    view! {
+                        <li class="picture" id=element>
+                            <PictureView picture=picture.clone()/>
+                            <PictureTools picture/>
+                        </li>
+                    }
                 }).collect_view()}
             </ul>
         }

@@ -29,7 +29,8 @@ pub fn PublishedPage(
     view! {
         <main class="public" id="page">
             <header class="public-head">
-                <Avatar name/>
+                // Its pictures are not public.
+                <Avatar name face=""/>
                 <h1>{title}</h1>
                 {seen.then(|| view! { <p class="lines">{appearance}</p> })}
             </header>

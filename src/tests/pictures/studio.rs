@@ -20,7 +20,6 @@ use tokio::{net::TcpListener, task::JoinHandle};
 /// A request as it came.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    pub method: Method,
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -102,20 +101,14 @@ impl Studio {
 }
 
 impl Shared {
-    fn note(&self, method: Method, uri: &Uri, headers: HeaderMap, body: Bytes) {
-        let asked = Asked { method, path: uri.path().to_owned(), headers, body };
+    fn note(&self, uri: &Uri, headers: HeaderMap, body: Bytes) {
+        let asked = Asked { path: uri.path().to_owned(), headers, body };
         self.asked.lock().unwrap().push(asked);
     }
 }
 
-async fn play(
-    State(shared): State<Shared>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    shared.note(method, &uri, headers, body);
+async fn play(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    shared.note(&uri, headers, body);
     let next = shared.script.lock().unwrap().pop_front();
     let Some((status, headers, body)) = next else { return std::future::pending().await };
     let mut response = (StatusCode::from_u16(status).unwrap(), body).into_response();
@@ -132,7 +125,7 @@ async fn keep(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    shared.note(method.clone(), &uri, headers, body.clone());
+    shared.note(&uri, headers, body.clone());
     let mut kept = shared.kept.lock().unwrap();
     let tag = [(header::ETAG, "\"1\""), (header::LAST_MODIFIED, "Mon, 16 Nov 2026 21:00:00 GMT")];
     match method {
