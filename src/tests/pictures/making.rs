@@ -43,7 +43,7 @@ async fn an_answer_gets_a_picture_of_its_moment(house: House) {
     assert!(file.text.starts_with("\u{fffd}PNG"));
     let page = house.get(&chat.replace("/api", "")).await;
     assert!(page.text.contains(made["file"].as_str().unwrap()), "{}", page.text);
-    assert!(page.text.contains("Demo</span>"), "{}", page.text);
+    assert!(page.text.contains("badge demo\">Demo"), "{}", page.text);
     // Doing it once more does nothing.
     assert_eq!(work(&house).await, 0);
 }
