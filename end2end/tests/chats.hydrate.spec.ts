@@ -78,7 +78,7 @@ test("settings are reused for new chats in this browser", async ({ page, request
   await expect(page.getByRole("status").filter({ hasText: "Saved." })).toBeVisible();
   await open(page, "/chats");
   await page.getByRole("combobox", { name: "Talk to" }).selectOption({ label: name });
-  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
   await expect(page).toHaveURL(/\/chats\/.+/);
   const made = page.url().split("/").pop();
   const { settings } = await (await request.get(`/api/chats/${made}`)).json();

@@ -31,7 +31,7 @@ test("a chat is begun and answered, and asking again makes a branch", async ({ p
   const { name } = await persona(request, { systemPrompt: "You are kind." });
   await open(page, "/chats", javaScriptEnabled);
   await page.getByRole("combobox", { name: "Talk to" }).selectOption({ label: name });
-  await page.getByRole("button", { name: "New chat" }).click();
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
   await expect(page.getByRole("heading", { name: "New chat" })).toBeVisible();
   await expect(page.getByText(`Say something to ${name} below.`)).toBeVisible();
   await page.getByRole("textbox", { name: "Say something…" }).fill("Hello there");

@@ -19,7 +19,7 @@ test("an answer gets a picture that says it is a demo, and another one", async (
   await until(page, javaScriptEnabled, async () => {
     await expect(pictures.locator("img")).toHaveCount(1, { timeout: 2000 });
   });
-  await expect(pictures.getByText("Demo")).toBeVisible();
+  await expect(pictures.getByText("Demo", { exact: true })).toBeVisible();
   const width = await pictures.locator("img").evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth));
   expect(width).toBeGreaterThan(0);
   await page.getByRole("button", { name: "Another picture" }).click();
@@ -34,7 +34,7 @@ test("a chat without pictures gets none", async ({ page, request, javaScriptEnab
   const { id } = await (await request.post("/api/chats", { data: { personaId } })).json();
   await open(page, `/chats/${id}?settings=1`, javaScriptEnabled);
   await page.getByLabel("Answers get pictures").uncheck();
-  await page.locator(".drawer").getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect.poll(async () => (await (await request.get(`/api/chats/${id}`)).json()).settings.images).toBe(false);
   const { runId } = await (await request.post(`/api/chats/${id}/messages`, { data: { content: "Hello" } })).json();
   await expect.poll(async () => (await (await request.get(`/api/runs/${runId}`)).json()).status).toBe("done");

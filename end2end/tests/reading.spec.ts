@@ -46,7 +46,7 @@ test("a test input is added, moved and deleted", async ({ page, request, javaScr
   for (const text of ["First?", "Second?"]) {
     await page.getByLabel("New test input").fill(text);
     await page.getByRole("button", { name: "Add test input" }).click();
-    await expect(page.locator(".test textarea").last()).toHaveValue(text);
+    await expect(page.getByLabel(/^Test input \d+$/).last()).toHaveValue(text);
   }
   await page.getByRole("button", { name: "Move Test input 2 up" }).click();
   await expect(page.getByLabel("Test input 1", { exact: true })).toHaveValue("Second?");
