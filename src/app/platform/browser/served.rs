@@ -112,10 +112,15 @@ pub fn served(page: ServedPage) -> AnyView {
     let shown = StoredValue::new(String::new());
     let wished = StoredValue::new(String::new());
     let asked = StoredValue::new(0_u32);
+    // Whether what the person did is not shown yet.
+    let going = StoredValue::new(false);
     let load = Callback::new(move |(wanted, reason): (String, Reason)| {
         wished.set_value(wanted.clone());
         asked.update_value(|asked| *asked += 1);
         let number = asked.get_value();
+        // News that come on the way must not lead back to where they were.
+        let reason = if going.get_value() { Reason::Done } else { reason };
+        going.set_value(reason == Reason::Done);
         spawn_local(async move {
             let content = match reason {
                 Reason::Done => fetch_content(&wanted).await,
@@ -124,6 +129,7 @@ pub fn served(page: ServedPage) -> AnyView {
             // Another page, or this one once more, may have been asked for meanwhile.
             let current = asked.try_get_value() == Some(number);
             if let Some(place) = place.try_get_untracked().flatten().filter(|_| current) {
+                going.set_value(false);
                 let path = |address: &str| address.split('?').next().map(str::to_owned);
                 let before = shown.get_value();
                 let is_new = before != wanted;
