@@ -82,26 +82,21 @@ impl Link {
     }
 
     /// Holds a row until the end of the transaction, so that what was read of it stays true. On
-    /// SQLite a writer has the whole file to itself already.
+    /// SQLite a writer has the whole file to itself already. The key is not held: rows that refer to
+    /// this one may come meanwhile, and their writers may hold what we want next.
     pub async fn lock(&mut self, entity: &Entity) -> Result<(), StoreError> {
-        let sql = match entity.kind {
-            EntityKind::Persona => {
-                "select 1 from persona where space_id = $1 and persona_id = $2 for update"
-            }
-            EntityKind::TestInput => {
-                "select 1 from test_input where space_id = $1 and test_input_id = $2 for update"
-            }
-            EntityKind::Page | EntityKind::Ref | EntityKind::Task => {
-                "select 1 from entry where space_id = $1 and entry_id = $2 for update"
-            }
-            EntityKind::Chat => {
-                "select 1 from conversation where space_id = $1 and conversation_id = $2 for update"
-            }
+        let (table, key) = match entity.kind {
+            EntityKind::Persona => ("persona", "persona_id"),
+            EntityKind::TestInput => ("test_input", "test_input_id"),
+            EntityKind::Page | EntityKind::Ref | EntityKind::Task => ("entry", "entry_id"),
+            EntityKind::Chat => ("conversation", "conversation_id"),
         };
+        let sql =
+            format!("select 1 from {table} where space_id = $1 and {key} = $2 for no key update");
         let space = self.space.clone();
         if let Wire::Postgres(wire) = self.wire() {
-            let row = sqlx::query(sql).bind(space.as_str()).bind(entity.id.as_str());
-            row.execute(wire).await.map(drop)?;
+            let row = sqlx::query(sqlx::AssertSqlSafe(sql));
+            row.bind(space.as_str()).bind(entity.id.as_str()).execute(wire).await.map(drop)?;
         }
         Ok(())
     }

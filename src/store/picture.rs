@@ -213,7 +213,7 @@ impl Link {
 
     /// Holds the Space's budget until the end of the transaction. A file has one writer only.
     pub async fn lock_budget(&mut self) -> Result<(), StoreError> {
-        const SQL: &str = "select 1 from space where space_id = $1 for update";
+        const SQL: &str = "select 1 from space where space_id = $1 for no key update";
         let space = self.space.clone();
         if let Wire::Postgres(wire) = self.wire() {
             sqlx::query(SQL).bind(space.as_str()).execute(wire).await.map(drop)?;
