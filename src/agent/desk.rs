@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -61,6 +61,8 @@ pub struct ToolDesk {
     sources: Mutex<Vec<(Heard, Source)>>,
     /// How many drafts this run made.
     drafts: AtomicUsize,
+    /// What runs cost that were started for this one, since somebody last asked.
+    charged: AtomicU64,
 }
 
 impl ToolDesk {
@@ -81,13 +83,23 @@ impl ToolDesk {
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
         let (seen, sources) = (Mutex::default(), Mutex::default());
-        let drafts = AtomicUsize::new(0);
-        Self { agent, scope, persona, stopped, context: None, gate, seen, sources, drafts }
+        let (drafts, charged) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Self { agent, scope, persona, stopped, context: None, gate, seen, sources, drafts, charged }
     }
 
     /// The same desk, from which the person is seen to look at something.
     pub fn in_context(self, context: Option<Arc<Sight>>) -> Self {
         Self { context, ..self }
+    }
+
+    /// Notes what a run cost that was started for this one, in millionths of a dollar.
+    pub fn charge(&self, micros: u64) {
+        self.charged.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// What such runs cost since somebody last asked.
+    pub fn take_charges(&self) -> u64 {
+        self.charged.swap(0, Ordering::Relaxed)
     }
 
     /// A link that reads.

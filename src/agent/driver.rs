@@ -355,6 +355,7 @@ impl Drive {
                 () = self.live.stopped.cancelled(), if interruptible => Input::Stopped,
                 () = sleep_until(self.deadline), if interruptible => Input::OutOfTime,
             };
+            self.turn.charge(self.desk.take_charges());
             let steps = self.turn.on(input);
             if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
                 return steps;

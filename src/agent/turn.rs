@@ -99,6 +99,8 @@ pub struct Turn {
     step_usage: Usage,
     usage: Usage,
     cost_micros: Option<u64>,
+    /// What runs cost that were started for this one: they keep their own accounts, but it is guarded here.
+    others_micros: u64,
     last_wanted: Vec<(String, Value)>,
     repeats: u32,
 }
@@ -121,6 +123,7 @@ impl Turn {
             step_usage: Usage::default(),
             usage: Usage::default(),
             cost_micros: price.map(|_| 0),
+            others_micros: 0,
             last_wanted: Vec::new(),
             repeats: 0,
         }
@@ -129,6 +132,11 @@ impl Turn {
     /// The tokens of all steps so far, and what they cost.
     pub fn spent(&self) -> (Usage, Option<u64>) {
         (self.usage, self.cost_micros)
+    }
+
+    /// Runs that were started for this one cost something, too.
+    pub fn charge(&mut self, micros: u64) {
+        self.others_micros = self.others_micros.saturating_add(micros);
     }
 
     /// How often the model was asked.
@@ -330,7 +338,8 @@ impl Turn {
         if self.usage.output.is_some_and(|output| output >= self.guards.output_tokens) {
             return self.end_at_limit("The run wrote as much as it may and was ended.");
         }
-        if self.cost_micros.is_some_and(|cost| cost >= self.guards.cost_micros) {
+        let cost = self.cost_micros.unwrap_or_default().saturating_add(self.others_micros);
+        if cost >= self.guards.cost_micros {
             return self.end_at_limit("The run cost as much as it may and was ended.");
         }
         self.ask()

@@ -276,6 +276,21 @@ fn steps_tokens_and_money_are_guarded() {
 }
 
 #[test]
+fn what_runs_cost_that_were_started_for_this_one_is_guarded_and_not_counted_twice() {
+    let mut turn = machine(Guards { cost_micros: 6000, ..Guards::default() });
+    for charged in [4000, 2000] {
+        let told = calls(&mut turn, "run_test_inputs");
+        stops(&mut turn, StopReason::ToolUse);
+        let Some(Step::Tell(RunEvent::ToolCall { call, .. })) = told.last() else { panic!() };
+        turn.charge(charged);
+        let done = result(call.call.as_str(), "run_test_inputs", &charged.to_string(), false);
+        let steps = turn.on(Input::ToolDone(done));
+        assert_eq!(steps.contains(&Step::AskModel), charged == 4000, "{steps:?}");
+    }
+    assert_eq!(turn.spent().1, None, "they keep their own accounts");
+}
+
+#[test]
 fn asking_for_the_same_thing_over_and_over_ends_the_run() {
     let mut turn = machine(Guards { repeats: 2, ..Guards::default() });
     for round in 1..=3 {

@@ -96,6 +96,7 @@ async fn answer(desk: &ToolDesk, id: TestInputId) -> Result<Answer, ApiError> {
     let stopped = desk.stopped.child_token();
     let run = desk.agent.run_test_input(&desk.scope, &id, stopped).await?;
     let ended = desk.agent.ended(&desk.scope, &run.id).await?;
+    desk.charge(ended.spent.cost_micros.unwrap_or_default());
     let mut link = desk.agent.store().read(&desk.scope.space).await?;
     let input = link.message(&ended.message_id).await?.text();
     let text = link.message(&ended.reply_id).await.map(|reply| reply.text()).unwrap_or_default();
