@@ -68,6 +68,10 @@ impl Demo {
         if let Some(events) = background::answer(ask) {
             return pace::stream(Pace::AtOnce.beats(events));
         }
+        let part = self.script.as_ref().and_then(|script| script.part_of(ask, self.pace));
+        if let Some(beats) = part {
+            return pace::stream(beats);
+        }
         let beats = self.script.as_ref().and_then(|script| {
             script.answer(self.played.fetch_add(1, Ordering::Relaxed), ask, self.pace)
         });

@@ -4,9 +4,14 @@
 //! {"loop": false, "answers": [[{"text": "Hm."}, {"wait_ms": 500}, {"stop": "max_tokens"}], ["stall"]]}
 //! ```
 //!
-//! Each answer is what one asking plays. One without a `stop` ends by itself, as a model would.
+//! Each answer is what one asking plays. One without a `stop` ends by itself, as a model would. Whoever has
+//! a part of their own in `speakers`, by how their prompt begins, plays that whenever they are asked:
+//!
+//! ```json
+//! {"speakers": {"You are Ann.": [{"text": "Yes."}], "You are Ben.": ["stall"]}}
+//! ```
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,7 +34,10 @@ use crate::{
 pub struct Script {
     #[serde(rename = "loop", default)]
     again: bool,
+    #[serde(default)]
     answers: Vec<Vec<Step>>,
+    #[serde(default)]
+    speakers: BTreeMap<String, Vec<Step>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -82,6 +90,12 @@ impl Script {
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text)
             .map_err(|error| format!("This is not a script for the demo: {error}."))
+    }
+
+    /// What whoever is asked plays each time, when they have a part of their own.
+    pub(super) fn part_of(&self, ask: &Ask<'_>, pace: Pace) -> Option<Vec<Beat>> {
+        let own = self.speakers.iter().find(|(prompt, _)| ask.system.starts_with(prompt.as_str()));
+        own.map(|(_, steps)| beats(steps, ask, pace))
     }
 
     /// The answer to this asking, counted from zero; none when the script is over.
