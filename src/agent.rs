@@ -6,6 +6,7 @@
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
 mod asking;
+mod chat_answers;
 mod chat_background;
 mod chat_compare;
 mod chat_files;
@@ -19,12 +20,15 @@ mod companion;
 mod desk;
 mod driver;
 mod editor;
+mod line;
 mod live;
 mod log;
 mod moments;
 mod notes;
 mod prompt;
 mod relay;
+mod queue;
+mod rounds;
 mod runs;
 mod sent;
 mod settings;
@@ -33,6 +37,7 @@ mod test_runs;
 mod tool;
 mod tools;
 mod turn;
+mod voices;
 mod watch;
 mod window;
 
@@ -52,6 +57,7 @@ use log::Log;
 pub use notes::Sight;
 use notes::Sights;
 pub use relay::{Node, Relay, RelayError};
+pub use queue::NextChange;
 pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;

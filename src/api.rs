@@ -21,6 +21,7 @@ mod personas;
 mod pictures;
 mod publication;
 mod published;
+mod queue;
 mod rail;
 mod refs;
 mod runs;
@@ -80,6 +81,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(chats::routes())
         .merge(messages::routes())
         .merge(pictures::routes())
+        .merge(queue::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))

@@ -15,6 +15,7 @@ pub mod event;
 pub mod field;
 pub mod id;
 pub mod knowledge;
+pub mod line;
 pub mod list;
 pub mod merge;
 pub mod message;

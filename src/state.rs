@@ -226,7 +226,7 @@ pub fn desk() -> Result<Desk, ApiError> {
 }
 
 /// Whether the running server function answers a form that was sent without JavaScript.
-fn is_plain_form() -> bool {
+pub fn is_plain_form() -> bool {
     let parts = leptos::context::use_context::<Parts>();
     parts.is_some_and(|parts| {
         let posted = parts.method == Method::POST;

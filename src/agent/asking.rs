@@ -8,7 +8,7 @@ use futures_util::{
 };
 use tokio::time::Instant;
 
-use super::{Agent, driver::Brief, notes, window};
+use super::{Agent, driver::Brief, notes, voices, window};
 use crate::{
     domain::{
         error::ApiError,
@@ -46,6 +46,10 @@ impl Agent {
             Some(chat) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
             None => link.branch(&run.message_id).await?,
         };
+        let heard = match &brief.chat {
+            Some(chat) => link.voices(&run.message_id, i64::from(chat.window)).await?,
+            None => Vec::new(),
+        };
         let decided = notes::decided(link, run, &branch).await?;
         let context = brief.context.as_ref().map(|sight| sight.told.as_str());
         notes::add(&mut branch, context, decided);
@@ -60,7 +64,9 @@ impl Agent {
         }
         let max_tokens = self.answer_tokens(route);
         let reserved = estimate(&brief.system) as u64 + max_tokens;
-        let turns = window::fit(&branch, window::room(model.context, reserved));
+        let turns = window::fit(branch, window::room(model.context, reserved), |newest| {
+            voices::hear(newest, &heard, &brief.persona.id);
+        });
         let ask = Ask {
             service: &route.service.service,
             model: &model.name,

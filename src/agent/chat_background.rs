@@ -52,6 +52,10 @@ impl Agent {
         }
         let beginning = link.branch_end(&run.reply_id, 6).await?;
         drop(link);
+        // An answer that waits for the one before it is no message yet: that one names the chat.
+        if beginning.is_empty() {
+            return Ok(());
+        }
         let told = beginning.iter().map(|message| {
             let who = match message.role {
                 Role::User => "Person",

@@ -156,9 +156,11 @@ impl Agent {
             user_persona: Some(file.settings.user_persona),
             window: Some(file.settings.window),
             images: Some(file.settings.images),
+            answers: Some(file.settings.answers),
         };
         let title: String = file.title.chars().take(200).collect();
-        let new = NewChat { persona: file.persona_id, mode: file.mode, title, settings };
+        let (persona, mode, others) = (file.persona_id, file.mode, Vec::new());
+        let new = NewChat { persona, others, mode, title, settings };
         let chat = self.create_chat(scope, new).await?;
         let mut link = self.write(scope).await?;
         let mut ids: HashMap<&str, MessageId> = HashMap::with_capacity(order.len());
@@ -215,6 +217,10 @@ impl Agent {
             Some(leaf) => link.branch_end(leaf, MAX_PATH).await?,
             None => Vec::new(),
         };
+        let voices = match &page.leaf {
+            Some(leaf) => link.voices(leaf, MAX_PATH).await?,
+            None => Vec::new(),
+        };
         let persona = chat.members.first().map_or("Persona", |member| member.name.as_str());
         let person = match chat.settings.user_persona.name.trim() {
             "" => "You",
@@ -222,9 +228,10 @@ impl Agent {
         };
         let mut out = format!("# {}\n", chat.title);
         for message in messages {
+            let voice = voices.iter().find(|voice| voice.message == message.id);
             let who = match message.role {
                 Role::User => person,
-                Role::Assistant => persona,
+                Role::Assistant => voice.map_or(persona, |voice| voice.name.as_str()),
             };
             out.push_str(&format!("\n**{who}**\n\n{}\n", message.text().trim()));
         }

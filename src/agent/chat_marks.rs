@@ -1,6 +1,6 @@
 //! Marks on the messages of a chat: labels, bookmarks, and branches that are hidden for a while.
 
-use super::{Agent, chats::chat_conversation};
+use super::{Agent, chats::chat_conversation, rounds::Round};
 use crate::{
     changes::{Scope, refresh_index},
     domain::{
@@ -49,10 +49,11 @@ impl Agent {
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&chat)).await?;
         let conversation = chat_conversation(&mut link, &chat).await?;
-        if let Some(run) = link.run_going_on(&chat).await?
-            && link.is_above(&chat, message, &run.message_id).await?
-        {
-            return Err(ApiError::Busy { run_id: run.id });
+        if let Some(run) = link.run_going_on(&chat).await? {
+            let end = Round::read(&mut link, &run.round_id).await?.end();
+            if link.is_above(&chat, message, &end).await? {
+                return Err(ApiError::Busy { run_id: run.id });
+            }
         }
         link.mark_message(message, &Mark::Pruned(Some(now()))).await?;
         let mut leaf = conversation.leaf;

@@ -2,10 +2,7 @@
 //! was said is ever written over.
 
 use super::{
-    Agent,
-    chats::chat_conversation,
-    editor::check_words,
-    runs::{Order, said},
+    Agent, chat_answers::first, chats::chat_conversation, editor::check_words, rounds::Round,
 };
 use crate::{
     changes::{Scope, refresh_index},
@@ -78,100 +75,64 @@ impl Agent {
             };
             let next = next(&items);
             let (leaf, newer_elsewhere, moved) = (None, None, false);
-            return Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run });
+            let (runs, line) = (Vec::new(), Vec::new());
+            return Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run, runs, line });
         }
-        let going_on = run.as_ref().filter(|run| !run.status.is_over());
-        let found = find_leaf(&mut link, scope, &conversation, going_on, &ask).await?;
+        let round = match &run {
+            Some(run) => Some(Round::read(&mut link, &run.round_id).await?),
+            None => None,
+        };
+        let open = round.as_ref().filter(|round| !round.is_over());
+        let found = find_leaf(&mut link, scope, &conversation, open, &ask).await?;
         let Found { leaf, newer_elsewhere, moved } = found;
         let mut items = match &leaf {
             Some(leaf) => link.path(chat, leaf, limit).await?,
             None => Vec::new(),
         };
         let next = next(&items);
-        if let Some(run) = going_on
-            && leaf.as_ref() == Some(&run.message_id)
-        {
-            let reply = run.reply(self.parts_so_far(&mut link, &run.id).await?);
-            let (count, newest) = link.children(chat, &run.message_id).await?;
-            items.push(PathMessage {
-                content: reply.text(),
-                message: reply,
-                persona_id: Some(run.persona_id.clone()),
-                persona_revision: Some(run.persona_revision),
-                position: count + 1,
-                siblings: count + 1,
-                previous: newest,
-                following: None,
-                hidden: 0,
-                label: String::new(),
-                bookmarked: false,
-                generating: true,
-            });
+        let here = round.filter(|round| leaf.as_ref() == Some(&round.end()));
+        let runs: Vec<Run> = here.iter().flat_map(|round| round.unkept().cloned()).collect();
+        for run in &runs {
+            let parts = self.parts_so_far(&mut link, &run.id).await?;
+            // What ended without words is told beside the messages.
+            if run.status.is_over() && parts.is_empty() {
+                continue;
+            }
+            items.push(self.being_written(&mut link, run, parts, leaf.as_ref()).await?);
         }
-        Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run })
+        let line = link.line(chat).await?;
+        Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run, runs, line })
     }
 
-    /// Says something in a chat. Another run that goes on there is in the way.
-    pub async fn say_in_chat(
+    /// An answer that is being given, as the path shows it below its end.
+    async fn being_written(
         &self,
-        scope: &Scope,
-        chat: &ConversationId,
-        words: ChatWords,
-    ) -> Result<Run, ApiError> {
-        check_content(&words.content)?;
-        check_device(words.device.as_deref())?;
-        let brief = self.chat_brief(scope, chat).await?;
-        self.refuse_early(scope, chat).await?;
-        let mut link = self.write(scope).await?;
-        let conversation = free(&mut link, chat).await?;
-        let parent = match &words.parent {
-            Some(parent) => {
-                let known = named(&mut link, chat, parent, "parentId").await?;
-                check_visible(&mut link, chat, parent).await?;
-                Some(known.message.id)
-            }
-            None => {
-                let ask = PathAsk { device: words.device.clone(), ..PathAsk::default() };
-                find_leaf(&mut link, scope, &conversation, None, &ask).await?.leaf
-            }
+        link: &mut Link,
+        run: &Run,
+        parts: Vec<Part>,
+        leaf: Option<&MessageId>,
+    ) -> Result<PathMessage, ApiError> {
+        let reply = run.reply(parts);
+        // Only the first of several has siblings: the others follow it.
+        let (count, newest) = match leaf.filter(|leaf| *leaf == run.follows()) {
+            Some(leaf) => link.children(&run.conversation_id, leaf).await?,
+            None => (0, None),
         };
-        let message = said(parent, &words.content, now());
-        link.insert_message(chat, &message).await?;
-        remember(&mut link, scope, chat, words.device.as_deref(), &message.id).await?;
-        self.start(link, scope, Order::now(conversation, message.id, brief)).await
-    }
-
-    /// Asks for another answer beside the one that is there. For a person's message, it is answered
-    /// again.
-    pub async fn regenerate(
-        &self,
-        scope: &Scope,
-        message: &MessageId,
-        device: Option<&str>,
-    ) -> Result<Run, ApiError> {
-        check_device(device)?;
-        let (chat, _) = self.said_in_chat(scope, message).await?;
-        let brief = self.chat_brief(scope, &chat).await?;
-        self.refuse_early(scope, &chat).await?;
-        let mut link = self.write(scope).await?;
-        let conversation = free(&mut link, &chat).await?;
-        check_visible(&mut link, &chat, message).await?;
-        let known = link.message(message).await?;
-        let asked = match (known.role, known.parent_id) {
-            (Role::User, _) => Some(known.id),
-            (Role::Assistant, Some(parent)) => Some(parent),
-            (Role::Assistant, None) => None,
-        };
-        let asked = match asked {
-            Some(asked) => Some(link.message(&asked).await?).filter(|one| one.role == Role::User),
-            None => None,
-        };
-        let Some(asked) = asked else {
-            let reason = "Nobody asked for that message, so there is nothing to answer again.";
-            return Err(ApiError::NotNow { reason: reason.into() });
-        };
-        remember(&mut link, scope, &chat, device, &asked.id).await?;
-        self.start(link, scope, Order::now(conversation, asked.id, brief)).await
+        Ok(PathMessage {
+            content: reply.text(),
+            message: reply,
+            persona_id: Some(run.persona_id.clone()),
+            persona_revision: Some(run.persona_revision),
+            persona_name: Some(link.persona_at(&run.persona_id, run.persona_revision).await?.name),
+            position: count + 1,
+            siblings: count + 1,
+            previous: newest,
+            following: None,
+            hidden: 0,
+            label: String::new(),
+            bookmarked: false,
+            generating: true,
+        })
     }
 
     /// Puts a message in other words beside it, and has them answered if that is wanted.
@@ -188,22 +149,27 @@ impl Agent {
             let rule = "Only what a person says can be answered.";
             return Err(ApiError::invalid("answer", rule));
         }
-        let brief = match edit.answer {
-            true => Some(self.chat_brief(scope, &chat).await?),
+        let briefs = match edit.answer {
+            true => Some(self.chat_briefs(scope, &chat, None).await?),
             false => None,
         };
         let mut link = self.write(scope).await?;
-        link.lock(&Entity::from(&chat)).await?;
-        let conversation = chat_conversation(&mut link, &chat).await?;
+        let conversation = match edit.answer {
+            true => self.free(&mut link, scope, &chat).await?,
+            false => {
+                link.lock(&Entity::from(&chat)).await?;
+                chat_conversation(&mut link, &chat).await?
+            }
+        };
         check_visible(&mut link, &chat, message).await?;
         let other = reworded(&known.message, &edit.content);
         link.insert_message(&chat, &other).await?;
         remember(&mut link, scope, &chat, edit.device.as_deref(), &other.id).await?;
         let id = other.id.clone();
-        match brief {
-            Some(brief) => {
-                let order = Order::now(conversation, other.id, brief);
-                Ok((id, Some(self.start(link, scope, order).await?)))
+        match briefs {
+            Some((briefs, how)) => {
+                let runs = self.ask_all(link, scope, conversation, other.id, briefs, how).await?;
+                Ok((id, Some(first(runs)?)))
             }
             None => {
                 link.set_leaf(&chat, &other.id, other.created_at).await?;
@@ -226,9 +192,9 @@ impl Agent {
         check_device(device)?;
         let mut link = self.write(scope).await?;
         let conversation = chat_conversation(&mut link, chat).await?;
-        let run = link.run_going_on(chat).await?;
+        let open = Round::open(&mut link, chat).await?;
         let ask = PathAsk { leaf: Some(message.clone()), ..PathAsk::default() };
-        let found = find_leaf(&mut link, scope, &conversation, run.as_ref(), &ask).await?;
+        let found = find_leaf(&mut link, scope, &conversation, open.as_ref(), &ask).await?;
         if found.moved {
             return Err(pruned());
         }
@@ -288,27 +254,25 @@ impl Agent {
 }
 
 /// Where a path ends, and what is newer elsewhere.
-struct Found {
-    leaf: Option<MessageId>,
+pub(super) struct Found {
+    pub leaf: Option<MessageId>,
     newer_elsewhere: Option<Newer>,
     moved: bool,
 }
 
 /// Where the path ends that is asked for: below the leaf that is named, or where the device last was,
 /// or where something was last written.
-async fn find_leaf(
+pub(super) async fn find_leaf(
     link: &mut Link,
     scope: &Scope,
     conversation: &Conversation,
-    going_on: Option<&Run>,
+    open: Option<&Round>,
     ask: &PathAsk,
 ) -> Result<Found, ApiError> {
     let chat = &conversation.id;
     let asked = match (&ask.leaf, ask.device.as_deref()) {
         // What is being written stands below what asked for it.
-        (Some(leaf), _) if going_on.is_some_and(|run| run.reply_id == *leaf) => {
-            going_on.map(|run| run.message_id.clone())
-        }
+        (Some(leaf), _) if open.is_some_and(|open| open.writes(leaf)) => open.map(Round::end),
         (Some(leaf), _) => Some(named(link, chat, leaf, "leaf").await?.message.id),
         (None, Some(device)) => link.device_leaf(chat, &scope.user, device).await?,
         (None, None) => None,
@@ -322,18 +286,20 @@ async fn find_leaf(
         asked => asked,
     };
     let newest = match &conversation.leaf {
-        Some(leaf) => Some(end_below(link, chat, going_on, leaf).await?),
+        Some(leaf) => Some(end_below(link, chat, open, leaf).await?),
         None => None,
     };
     let leaf = match &asked {
-        Some(asked) => Some(end_below(link, chat, going_on, asked).await?),
+        Some(asked) => Some(end_below(link, chat, open, asked).await?),
         None => newest.clone(),
     };
     let newer_elsewhere = match (newest, &leaf) {
         (Some(newest), Some(leaf)) if newest != *leaf => {
             let mut count = link.apart(chat, &newest, leaf).await?;
-            // The answer that is being given there counts, too.
-            count += i64::from(going_on.is_some_and(|run| run.message_id == newest));
+            // The answers that are being given there count, too.
+            let written = open.filter(|open| open.end() == newest);
+            let written = written.map_or(0, |open| open.unkept().count());
+            count += i64::try_from(written).unwrap_or_default();
             (count > 0).then_some(Newer { leaf: newest, count })
         }
         _ => None,
@@ -345,11 +311,11 @@ async fn find_leaf(
 async fn end_below(
     link: &mut Link,
     chat: &ConversationId,
-    going_on: Option<&Run>,
+    open: Option<&Round>,
     message: &MessageId,
 ) -> Result<MessageId, ApiError> {
-    if going_on.is_some_and(|run| run.message_id == *message) {
-        return Ok(message.clone());
+    if let Some(open) = open.filter(|open| open.holds(message)) {
+        return Ok(open.end());
     }
     Ok(link.newest_below(chat, message).await?)
 }
@@ -370,16 +336,6 @@ pub(super) async fn named(
     }
 }
 
-/// A chat in which nobody is speaking; nobody else begins until the link is done.
-async fn free(link: &mut Link, chat: &ConversationId) -> Result<Conversation, ApiError> {
-    link.lock(&Entity::from(chat)).await?;
-    let conversation = chat_conversation(link, chat).await?;
-    match link.run_going_on(chat).await? {
-        Some(run) => Err(ApiError::Busy { run_id: run.id }),
-        None => Ok(conversation),
-    }
-}
-
 pub(super) async fn check_visible(
     link: &mut Link,
     chat: &ConversationId,
@@ -396,7 +352,7 @@ fn pruned() -> ApiError {
     ApiError::NotNow { reason: reason.into() }
 }
 
-async fn remember(
+pub(super) async fn remember(
     link: &mut Link,
     scope: &Scope,
     chat: &ConversationId,
@@ -409,7 +365,7 @@ async fn remember(
     Ok(())
 }
 
-fn check_device(device: Option<&str>) -> Result<(), ApiError> {
+pub(super) fn check_device(device: Option<&str>) -> Result<(), ApiError> {
     if device.is_none_or(is_wellformed) {
         return Ok(());
     }

@@ -15,8 +15,8 @@ use crate::{
         actor::Actor,
         change::{Change, EntityKind, Op, Outcome},
         chat::{
-            Chat, ChatFields, ChatMode, ChatSettings, Member, NEW_TITLE, SettingsPatch, TitledBy,
-            in_settings,
+            Answering, Chat, ChatFields, ChatMode, ChatSettings, MAX_MEMBERS, Member, MemberState,
+            NEW_TITLE, SettingsPatch, TitledBy, in_settings,
         },
         error::ApiError,
         id::{ConversationId, PersonaId},
@@ -34,6 +34,8 @@ use crate::{
 pub struct NewChat {
     /// Who speaks.
     pub persona: PersonaId,
+    /// Who speaks after them, in order.
+    pub others: Vec<PersonaId>,
     /// How.
     pub mode: ChatMode,
     /// What it is called; empty until a title is found.
@@ -51,6 +53,8 @@ pub struct ChatChanges {
     pub mode: Option<ChatMode>,
     /// What is set for it.
     pub settings: SettingsPatch,
+    /// Who speaks, in order. Who is there already keeps their version.
+    pub members: Option<Vec<PersonaId>>,
     /// The revision that this was written against.
     pub base: Option<Revision>,
 }
@@ -77,13 +81,15 @@ impl Agent {
     /// Begins a chat with a persona as it is now. What roleplay needs to know of it is made meanwhile.
     pub async fn create_chat(&self, scope: &Scope, new: NewChat) -> Result<Chat, ApiError> {
         let persona = self.read(scope).await?.persona(&new.persona).await?;
+        let mut wanted = vec![persona.id];
+        wanted.extend(new.others);
+        let members = self.members(scope, &[], wanted).await?;
         let settings = new.settings.over(ChatSettings::default());
         self.check_settings(scope, &settings).await?;
         let (title, titled_by) = match new.title.trim() {
             "" => (NEW_TITLE.to_owned(), TitledBy::New),
             title => (title.to_owned(), TitledBy::Person),
         };
-        let members = vec![Member { persona_id: persona.id, revision: persona.revision }];
         let fields = ChatFields { title, titled_by, mode: new.mode, settings, members };
         let id: ConversationId = new_id();
         let change = Change::new(&id, Op::Create).with(to_fields(&fields)?);
@@ -113,8 +119,51 @@ impl Agent {
         if let Some(mode) = changes.mode {
             change = change.set("mode", mode.word());
         }
+        let others = changes.members.is_some();
+        if let Some(wanted) = changes.members {
+            let members = self.members(scope, &known.members, wanted).await?;
+            change = change.set("members", serde_json::json!(members));
+        }
         self.gate(scope).submit(change).await?;
+        if others {
+            self.make_roleplay_data(scope, id);
+        }
         Ok(self.read(scope).await?.chat(id).await?)
+    }
+
+    /// These personas as members of a chat: those that are known as they are there, the others as they are
+    /// now.
+    async fn members(
+        &self,
+        scope: &Scope,
+        known: &[MemberState],
+        wanted: Vec<PersonaId>,
+    ) -> Result<Vec<Member>, ApiError> {
+        if wanted.len() > MAX_MEMBERS {
+            let rule = format!("A chat has 1 to {MAX_MEMBERS} personas.");
+            return Err(ApiError::invalid("members", rule));
+        }
+        let mut link = self.read(scope).await?;
+        let mut members = Vec::with_capacity(wanted.len());
+        for persona_id in wanted {
+            let there = known.iter().find(|member| member.persona_id == persona_id);
+            let revision = match there {
+                Some(member) => member.revision,
+                None => match link.persona_head(&persona_id).await {
+                    Ok(head) if head.binned => {
+                        return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
+                    }
+                    Ok(head) => head.revision,
+                    Err(StoreError::NotFound(_)) => {
+                        let rule = "There is no such persona.";
+                        return Err(ApiError::invalid("members", rule));
+                    }
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            members.push(Member { persona_id, revision });
+        }
+        Ok(members)
     }
 
     /// Lets the personas of a chat speak as they are now.
@@ -124,14 +173,14 @@ impl Agent {
         id: &ConversationId,
     ) -> Result<Chat, ApiError> {
         let chat = self.read(scope).await?.chat(id).await?;
-        if chat.members.iter().any(|member| member.in_bin) {
+        if chat.members.iter().all(|member| member.in_bin) {
             return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
         }
         let members = chat.members.into_iter();
         let members: Vec<Member> = members
             .map(|member| Member {
                 persona_id: member.persona_id,
-                revision: member.current_revision,
+                revision: if member.in_bin { member.revision } else { member.current_revision },
             })
             .collect();
         let change = Change::new(id, Op::Update)
@@ -142,17 +191,16 @@ impl Agent {
         Ok(self.read(scope).await?.chat(id).await?)
     }
 
-    /// Moves a chat to the bin. A run in it is stopped.
+    /// Moves a chat to the bin. All runs in it are stopped.
     pub async fn delete_chat(
         &self,
         scope: &Scope,
         id: &ConversationId,
     ) -> Result<Outcome, ApiError> {
-        let mut link = self.read(scope).await?;
-        link.chat(id).await?;
-        let going_on = link.run_going_on(id).await?;
-        drop(link);
-        if let Some(run) = going_on {
+        self.read(scope).await?.chat(id).await?;
+        for _ in 0..MAX_MEMBERS {
+            let going_on = self.read(scope).await?.run_going_on(id).await?;
+            let Some(run) = going_on else { break };
             self.stop(scope, &run.id).await?;
         }
         self.gate(scope).submit(Change::new(id, Op::Delete)).await
@@ -169,45 +217,71 @@ impl Agent {
         found.map(drop).map_err(|error| in_settings(error, "model"))
     }
 
-    /// What the persona of a chat speaks with.
-    pub(super) async fn speaker(
+    /// What the personas of a chat speak with, in order: all of them, or one of them. Who lies in the bin
+    /// does not speak.
+    pub(super) async fn speakers(
         &self,
         scope: &Scope,
         id: &ConversationId,
-    ) -> Result<Speaker, ApiError> {
+        only: Option<&PersonaId>,
+    ) -> Result<(Vec<Speaker>, Answering), ApiError> {
         let mut link = self.read(scope).await?;
         let chat = link.chat(id).await?;
-        if chat.members.iter().any(|member| member.in_bin) {
+        let asked = |member: &&MemberState| only.is_none_or(|only| *only == member.persona_id);
+        let asked: Vec<&MemberState> = chat.members.iter().filter(asked).collect();
+        if asked.is_empty() {
+            let reason = "That persona does not speak in this chat any more.".into();
+            return Err(ApiError::NotNow { reason });
+        }
+        let settings = &chat.settings;
+        let mut personas = Vec::with_capacity(asked.len());
+        for member in asked.into_iter().filter(|member| !member.in_bin) {
+            let mut persona = link.persona(&member.persona_id).await?;
+            persona.fields = link.persona_at(&persona.id, member.revision).await?;
+            persona.revision = member.revision;
+            personas.push(persona);
+        }
+        drop(link);
+        if personas.is_empty() {
             return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
         }
-        let mut persona = link.persona(&chat.persona_id).await?;
-        persona.fields = link.persona_at(&persona.id, chat.persona_revision).await?;
-        persona.revision = chat.persona_revision;
-        drop(link);
-        let settings = chat.settings;
-        let (model, named) = match settings.model.as_str() {
-            "" => (persona.fields.model.as_str(), false),
-            model => (model, true),
-        };
-        let route = self.route(scope, model).await;
-        let route =
-            route.map_err(|error| if named { in_settings(error, "model") } else { error })?;
-        let sections = prompt::chat(&persona.fields, chat.mode, &settings.user_persona);
-        Ok(Speaker { persona, route, sections, window: settings.window })
+        let mut speakers = Vec::with_capacity(personas.len());
+        for persona in personas {
+            let (model, named) = match settings.model.as_str() {
+                "" => (persona.fields.model.as_str(), false),
+                model => (model, true),
+            };
+            let route = self.route(scope, model).await;
+            let route =
+                route.map_err(|error| if named { in_settings(error, "model") } else { error })?;
+            let others: Vec<&MemberState> =
+                chat.members.iter().filter(|other| other.persona_id != persona.id).collect();
+            let user = &settings.user_persona;
+            let sections = prompt::chat(&persona.fields, chat.mode, user, &others);
+            speakers.push(Speaker { persona, route, sections, window: settings.window });
+        }
+        Ok((speakers, settings.answers))
     }
 
-    /// What the persona of a chat works with in a run.
-    pub(super) async fn chat_brief(
+    /// What the personas of a chat work with in their runs, and how they answer.
+    pub(super) async fn chat_briefs(
         &self,
         scope: &Scope,
         id: &ConversationId,
-    ) -> Result<Brief, ApiError> {
-        let Speaker { persona, route, sections, window } = self.speaker(scope, id).await?;
+        only: Option<&PersonaId>,
+    ) -> Result<(Vec<Brief>, Answering), ApiError> {
+        let (speakers, how) = self.speakers(scope, id, only).await?;
+        let briefs = speakers.into_iter().map(|speaker| self.chat_brief(speaker)).collect();
+        Ok((briefs, how))
+    }
+
+    fn chat_brief(&self, speaker: Speaker) -> Brief {
+        let Speaker { persona, route, sections, window } = speaker;
         let system = joined(&sections);
         let reserved = estimate(&system) as u64 + self.answer_tokens(&route);
         let room = window::room(route.model.context, reserved);
         let recorded = Recorded::of(&sections, &persona.fields.system_prompt, window, room);
-        Ok(Brief {
+        Brief {
             persona: Arc::new(persona),
             route,
             system: system.into(),
@@ -215,7 +289,7 @@ impl Agent {
             tier: Tier::Read,
             context: None,
             chat: Some(Arc::new(ChatBrief { window, recorded })),
-        })
+        }
     }
 }
 

@@ -142,6 +142,10 @@ impl Agent {
         // What was started for this run ends with it.
         live.stopped.cancel();
         live.over.cancel();
+        if drive.brief.chat.is_some() {
+            let space = drive.scope.space.clone();
+            self.go_on_in(space, drive.run.conversation_id.clone()).await;
+        }
         if drive.brief.chat.is_some() && drive.run.status == RunStatus::Done {
             self.name_chat(&drive.scope, &drive.run).await;
         }

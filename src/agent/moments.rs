@@ -36,9 +36,17 @@ impl Agent {
                 (known.message, answer)
             }
             (Role::Assistant, Some(parent)) => {
-                (link.message(parent).await?, Some(known.message.clone()))
+                // Others may have answered before.
+                let above = link.branch_end(parent, MAX_HISTORY as i64).await?;
+                let asked = above.into_iter().rfind(|message| message.role == Role::User);
+                (asked.ok_or_else(unasked)?, Some(known.message.clone()))
             }
             (Role::Assistant, None) => return Err(unasked()),
+        };
+        // It is a test of whoever answered.
+        let persona = match answer.as_ref().and_then(|answer| answer.run_id.as_ref()) {
+            Some(run) => link.run(run).await?.persona_id,
+            None => persona,
         };
         if asked.role != Role::User {
             return Err(unasked());

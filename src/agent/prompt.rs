@@ -1,7 +1,7 @@
 //! What a model is told before the conversation begins.
 
 use crate::domain::{
-    chat::{ChatMode, UserPersona},
+    chat::{ChatMode, MemberState, UserPersona},
     persona::{Persona, PersonaFields, Tier},
     sent::Section,
 };
@@ -10,6 +10,7 @@ const PERSONA_AGENT: &str = include_str!("prompts/persona_agent.md");
 const COMPANION: &str = include_str!("prompts/companion.md");
 const CHAT_ROLEPLAY: &str = include_str!("prompts/chat_roleplay.md");
 const CHAT_STORY: &str = include_str!("prompts/chat_story.md");
+const CHAT_OTHERS: &str = include_str!("prompts/chat_others.md");
 /// What a model that names a conversation is told.
 pub const CHAT_TITLE: &str = include_str!("prompts/chat_title.md");
 /// What a model that draws roleplay data from a persona is told.
@@ -61,8 +62,13 @@ pub fn speaking(persona: &PersonaFields) -> String {
     persona.system_prompt.clone()
 }
 
-/// What a persona is told in a chat, section by section.
-pub fn chat(persona: &PersonaFields, mode: ChatMode, user: &UserPersona) -> Vec<Section> {
+/// What a persona is told in a chat, section by section. `others` speak there, too.
+pub fn chat(
+    persona: &PersonaFields,
+    mode: ChatMode,
+    user: &UserPersona,
+    others: &[&MemberState],
+) -> Vec<Section> {
     let section = |title: &str, text: String| Section { title: title.into(), text };
     let mut sections = Vec::new();
     if !persona.system_prompt.trim().is_empty() {
@@ -79,6 +85,9 @@ pub fn chat(persona: &PersonaFields, mode: ChatMode, user: &UserPersona) -> Vec<
     if let Some(said) = listed(&said) {
         sections.push(section("You", format!("# The person you talk with\n\n{said}")));
     }
+    if !others.is_empty() {
+        sections.push(section("Others", told_of(others, persona.name.trim())));
+    }
     let (title, frame) = match mode {
         ChatMode::Roleplay => ("Roleplay mode", CHAT_ROLEPLAY),
         ChatMode::Story => ("Story mode", CHAT_STORY),
@@ -90,6 +99,20 @@ pub fn chat(persona: &PersonaFields, mode: ChatMode, user: &UserPersona) -> Vec<
     let frame = filled(frame, &[("{{name}}", persona.name.trim()), ("{{user}}", name)]);
     sections.push(section(title, frame.trim().to_owned()));
     sections
+}
+
+/// Who else speaks, and how their words come.
+fn told_of(others: &[&MemberState], name: &str) -> String {
+    let known = |other: &&MemberState| {
+        let data = other.roleplay_data.as_ref();
+        let summary = data.map(|data| data.summary.trim()).filter(|summary| !summary.is_empty());
+        match summary {
+            Some(summary) => format!("- {}: {summary}", other.name.trim()),
+            None => format!("- {}", other.name.trim()),
+        }
+    };
+    let list = others.iter().map(known).collect::<Vec<_>>().join("\n");
+    filled(CHAT_OTHERS, &[("{{name}}", name), ("{{others}}", &list)]).trim().to_owned()
 }
 
 /// A list of what is known; `None` when that is nothing.
@@ -119,6 +142,7 @@ fn filled(frame: &str, places: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::persona::RoleplayData;
 
     #[test]
     fn a_chat_is_told_who_speaks_to_whom_and_how() {
@@ -129,15 +153,37 @@ mod tests {
         };
         let user = UserPersona { name: "Ann".into(), ..UserPersona::default() };
 
-        let sections = chat(&persona, ChatMode::Story, &user);
+        let sections = chat(&persona, ChatMode::Story, &user, &[]);
 
         let titles: Vec<&str> = sections.iter().map(|section| section.title.as_str()).collect();
         assert_eq!(titles, ["Persona", "You", "Story mode"]);
         assert_eq!(sections[1].text, "# The person you talk with\n\n- Name: Ann");
         assert!(sections[2].text.contains("You and Ann write"), "{}", sections[2].text);
         assert!(sections[2].text.contains("{{user}} is its voice"), "a name is not filled");
-        let nameless = chat(&persona, ChatMode::Roleplay, &UserPersona::default());
+        let nameless = chat(&persona, ChatMode::Roleplay, &UserPersona::default(), &[]);
         assert!(nameless[1].text.contains(NAMELESS));
+    }
+
+    #[test]
+    fn a_persona_is_told_who_else_speaks_and_how_their_words_come() {
+        let persona = PersonaFields { name: "Ann".into(), ..PersonaFields::default() };
+        let data = RoleplayData { appearance: String::new(), summary: "Keeps {{name}}.".into() };
+        let other = MemberState {
+            persona_id: "ben".into(),
+            name: "Ben".into(),
+            revision: 1,
+            current_revision: 1,
+            changes: 0,
+            in_bin: false,
+            model: String::new(),
+            roleplay_data: Some(data),
+        };
+
+        let sections = chat(&persona, ChatMode::Roleplay, &UserPersona::default(), &[&other]);
+
+        assert_eq!(sections[0].title, "Others");
+        assert!(sections[0].text.contains("- Ben: Keeps {{name}}."), "{}", sections[0].text);
+        assert!(sections[0].text.contains("Speak as Ann only"), "{}", sections[0].text);
     }
 
     #[test]

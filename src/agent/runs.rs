@@ -11,6 +11,7 @@ use super::{
     chat_tree::ChatWords,
     driver::Brief,
     live::Live,
+    rounds::settle,
     watch::LOOK,
 };
 use crate::{
@@ -42,6 +43,14 @@ const GO_ON: &str = "Go on exactly where you stopped.";
 
 /// What a run is made of.
 pub(super) struct Order {
+    /// What it will be called.
+    pub id: RunId,
+    /// The first of the answers that it belongs to.
+    pub round: RunId,
+    /// Its place among them.
+    pub place: i64,
+    /// What its message follows, when that is not the message that asks for it.
+    pub follows: Option<MessageId>,
     /// The conversation it goes on in.
     pub conversation: Conversation,
     /// The message that asks for it.
@@ -59,9 +68,29 @@ pub(super) struct Order {
 impl Order {
     /// A run that begins at once.
     pub fn now(conversation: Conversation, message: MessageId, brief: Brief) -> Self {
-        let stopped = CancellationToken::new();
-        Self { conversation, message, brief, answers: None, wait: None, stopped }
+        let id: RunId = new_id();
+        Self {
+            round: id.clone(),
+            id,
+            place: 0,
+            follows: None,
+            conversation,
+            message,
+            brief,
+            answers: None,
+            wait: None,
+            stopped: CancellationToken::new(),
+        }
     }
+}
+
+/// A run that is written down, and all that it takes to drive it.
+struct Begun {
+    run: Run,
+    live: Arc<Live>,
+    brief: Brief,
+    wait: Option<Arc<Semaphore>>,
+    asked: Option<Asked>,
 }
 
 /// A message of a person.
@@ -99,8 +128,19 @@ impl Agent {
         scope: &Scope,
         order: Order,
     ) -> Result<Run, ApiError> {
+        let mut runs = self.start_all(link, scope, vec![order]).await?;
+        runs.pop().ok_or_else(|| ApiError::Internal { incident: "no run was asked for".into() })
+    }
+
+    /// Keeps what the link holds together with new runs of one conversation, and starts all of them.
+    pub(super) async fn start_all(
+        &self,
+        link: Link,
+        scope: &Scope,
+        orders: Vec<Order>,
+    ) -> Result<Vec<Run>, ApiError> {
         // Whoever asked may be gone before it is done: a run that is kept must also be driven.
-        let started = tokio::spawn(self.clone().keep_and_drive(link, scope.clone(), order));
+        let started = tokio::spawn(self.clone().keep_and_drive(link, scope.clone(), orders));
         started.await.unwrap_or_else(|broke| {
             let incident = uuid::Uuid::now_v7().simple().to_string();
             tracing::error!(incident, %broke, "a run could not be started");
@@ -112,16 +152,78 @@ impl Agent {
         self,
         mut link: Link,
         scope: Scope,
+        orders: Vec<Order>,
+    ) -> Result<Vec<Run>, ApiError> {
+        let mut begun = Vec::with_capacity(orders.len());
+        for order in orders {
+            let conversation = order.conversation.id.clone();
+            match self.keep(&mut link, &scope, order).await? {
+                Some(kept) => begun.push(kept),
+                None => {
+                    drop(link);
+                    return Err(self.in_the_way(&scope, &conversation).await?);
+                }
+            }
+        }
+        // They are known here before others can see their rows, so that nobody takes them for left ones.
+        for Begun { run, live, .. } in &begun {
+            self.lives().insert(run.id.clone(), live.clone());
+        }
+        let first = begun.first_mut().and_then(|first| first.asked.as_mut());
+        let kept = match first {
+            Some(asked) => commit_asking(link, &mut asked.answer).await,
+            None => link.commit().await,
+        };
+        if let Err(error) = kept {
+            for Begun { run, .. } in &begun {
+                self.lives().remove(&run.id);
+            }
+            return Err(error.into());
+        }
+        let mut runs = Vec::with_capacity(begun.len());
+        for Begun { run, live, brief, wait, asked } in begun {
+            self.shared.relay.hold(&scope.space, &run);
+            tokio::spawn(self.clone().drive(live, scope.clone(), run.clone(), brief, wait, asked));
+            runs.push(run);
+        }
+        Ok(runs)
+    }
+
+    /// Why nobody can begin in a conversation.
+    async fn in_the_way(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+    ) -> Result<ApiError, ApiError> {
+        let going_on = self.read(scope).await?.run_going_on(conversation).await?;
+        Ok(match going_on {
+            Some(other) => ApiError::Busy { run_id: other.id },
+            None => ApiError::NotNow {
+                reason: "The last answer came to its end in this very moment. Send it again."
+                    .into(),
+            },
+        })
+    }
+
+    /// Writes a run down. `None` when another one goes on at its place.
+    async fn keep(
+        &self,
+        link: &mut Link,
+        scope: &Scope,
         order: Order,
-    ) -> Result<Run, ApiError> {
+    ) -> Result<Option<Begun>, ApiError> {
         let at = now();
-        let Order { conversation, message, brief, answers, wait, stopped } = order;
+        let Order { id, round, place, follows, conversation, message, .. } = order;
+        let Order { brief, answers, wait, stopped, .. } = order;
         let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
         let run = Run {
-            id: new_id(),
+            id,
             conversation_id: conversation.id.clone(),
             message_id: message.clone(),
             reply_id: new_id(),
+            round_id: round,
+            place,
+            follows_id: follows.filter(|follows| *follows != message),
             persona_id: brief.persona.id.clone(),
             persona_revision: brief.persona.revision,
             model: brief.route.model.id.clone(),
@@ -133,15 +235,7 @@ impl Agent {
             ended_at: None,
         };
         if !link.insert_run(&run, &scope.user, &self.shared.node).await? {
-            drop(link);
-            let going_on = self.read(&scope).await?.run_going_on(&conversation.id).await?;
-            return Err(match going_on {
-                Some(other) => ApiError::Busy { run_id: other.id },
-                None => ApiError::NotNow {
-                    reason: "The last answer came to its end in this very moment. Send it again."
-                        .into(),
-                },
-            });
+            return Ok(None);
         }
         if let Some(chat) = &brief.chat {
             let recorded = serde_json::json!(chat.recorded).to_string();
@@ -151,37 +245,25 @@ impl Agent {
             let persona = (&run.persona_id, run.persona_revision);
             link.insert_test_answer(input, *revision, persona, &run.id, at).await?;
         }
-        link.set_leaf(&conversation.id, &message, at).await?;
+        link.set_leaf(&conversation.id, run.follows(), at).await?;
         if let Some(sight) = &brief.context {
             self.shared.sights.remember(&message, sight);
             link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
         }
         // The first events are kept with the run itself: one write less before the model is asked.
         let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
-        let rows: Vec<EventRow> = told.iter().map(|one| row(&scope, &run.id, one)).collect();
+        let rows: Vec<EventRow> = told.iter().map(|one| row(scope, &run.id, one)).collect();
         link.append_events(&rows).await?;
-        let mut asked = match wait {
+        let asked = match wait {
             Some(_) => None,
             None => {
-                let answer = self.ask_model(&mut link, &run, &brief, Vec::new()).await?;
+                let answer = self.ask_model(link, &run, &brief, Vec::new()).await?;
                 Some(Asked { answer, at: Instant::now() })
             }
         };
-        // It is known here before others can see its row, so that nobody takes it for a left one.
         let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told, stopped));
-        self.lives().insert(run.id.clone(), live.clone());
         link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-        let kept = match &mut asked {
-            Some(asked) => commit_asking(link, &mut asked.answer).await,
-            None => link.commit().await,
-        };
-        if let Err(error) = kept {
-            self.lives().remove(&run.id);
-            return Err(error.into());
-        }
-        self.shared.relay.hold(&scope.space, &run);
-        tokio::spawn(self.clone().drive(live, scope, run.clone(), brief, wait, asked));
-        Ok(run)
+        Ok(Some(Begun { run, live, brief, wait, asked }))
     }
 
     /// A run as it stands.
@@ -242,7 +324,7 @@ impl Agent {
         match conversation.kind {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
-            ConversationKind::Chat => self.regenerate(scope, &run.message_id, None).await,
+            ConversationKind::Chat => self.retry_in_chat(scope, &run).await,
             ConversationKind::Editor | ConversationKind::Companion => {
                 let reach = self.reach(scope, &run.message_id).await?;
                 let mut brief = self.brief(scope, &conversation, reach).await?;
@@ -257,16 +339,13 @@ impl Agent {
     pub async fn go_on(&self, scope: &Scope, id: &RunId) -> Result<Run, ApiError> {
         let run = self.run(scope, id).await?;
         let known = self.read(scope).await?.conversation(&run.conversation_id).await?;
-        let reach = self.reach(scope, &run.message_id).await?;
-        let mut brief = self.brief(scope, &known, reach).await?;
-        brief.context = self.shared.sights.of(&run.message_id);
         let broke_off = || {
             let reason = "That answer did not break off, so there is nothing to go on with.";
             Err(ApiError::NotNow { reason: reason.into() })
         };
         if known.kind == ConversationKind::Chat {
             // Any branch can be gone on with: the words are said where the answer broke off.
-            if !run.can_continue() {
+            if !run.can_continue(known.kind) {
                 return if run.status.is_over() {
                     broke_off()
                 } else {
@@ -274,12 +353,23 @@ impl Agent {
                 };
             }
             let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
-            let parent = if kept { run.reply_id } else { run.message_id };
+            let parent = if kept { run.reply_id.clone() } else { run.follows().clone() };
             let said = ChatWords { content: GO_ON.into(), parent: Some(parent), device: None };
-            return self.say_in_chat(scope, &known.id, said).await;
+            let runs = self.say_to(scope, &known.id, said, Some(&run.persona_id)).await?;
+            return runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"));
         }
+        if known.kind == ConversationKind::Test {
+            return if run.status.is_over() {
+                broke_off()
+            } else {
+                Err(ApiError::Busy { run_id: run.id })
+            };
+        }
+        let reach = self.reach(scope, &run.message_id).await?;
+        let mut brief = self.brief(scope, &known, reach).await?;
+        brief.context = self.shared.sights.of(&run.message_id);
         let (mut link, conversation) = self.last_run(scope, &run).await?;
-        if !run.can_continue() || known.kind == ConversationKind::Test {
+        if !run.can_continue(known.kind) {
             return broke_off();
         }
         let message = said(conversation.leaf.clone(), GO_ON, now());
@@ -325,6 +415,7 @@ impl Agent {
         if recovered > 0 {
             tracing::info!(recovered, "runs were interrupted and can be repeated");
         }
+        self.resume_lines().await?;
         Ok(recovered)
     }
 
@@ -395,15 +486,6 @@ impl Agent {
     }
 }
 
-/// Brings what is searched of a chat up to date; other conversations are not searched.
-async fn refresh_chat(link: &mut Link, id: &ConversationId) -> Result<(), StoreError> {
-    match link.chat_head(id).await {
-        Ok(_) => refresh_index(link, &Entity::from(id)).await,
-        Err(StoreError::NotFound(_)) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 /// What every run tells first.
 pub(super) fn opening(run: &Run, at: Timestamp) -> Vec<Stamped> {
     let (reply_id, model) = (run.reply_id.clone(), run.model.clone());
@@ -430,6 +512,16 @@ pub(super) async fn close(
     parts: Vec<Part>,
     seq: u64,
 ) -> Result<bool, StoreError> {
+    let in_chat = match link.conversation_kind(&run.conversation_id).await {
+        Ok(kind) => kind == ConversationKind::Chat,
+        // It was removed for good, with all that was said in it.
+        Err(StoreError::NotFound(_)) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    if in_chat {
+        // Answers that end in the same moment learn of each other one by one.
+        link.lock(&Entity::from(&run.conversation_id)).await?;
+    }
     if !link.end_run(run).await? {
         return Ok(false);
     }
@@ -438,10 +530,12 @@ pub(super) async fn close(
     let (space, event) = (space.clone(), run.ended());
     let ended = EventRow { space, run: run.id.clone(), seq, lengths: Vec::new(), event, at };
     link.append_events(&[ended]).await?;
-    if !parts.is_empty() {
+    if in_chat {
+        settle(link, run, parts).await?;
+        refresh_index(link, &Entity::from(&run.conversation_id)).await?;
+    } else if !parts.is_empty() {
         link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
         link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
-        refresh_chat(link, &run.conversation_id).await?;
     }
     Ok(true)
 }

@@ -1,9 +1,10 @@
 //! What a model was sent for an answer, and what the next message would take.
 
-use super::{Agent, chat_tree::PathAsk, chats::Speaker, runs::said, window};
+use super::{Agent, chat_tree::PathAsk, chats::Speaker, runs::said, voices, window};
 use crate::{
     changes::Scope,
     domain::{
+        chat::MAX_WINDOW,
         error::ApiError,
         id::{ConversationId, MessageId},
         message::{Message, Role},
@@ -36,10 +37,12 @@ impl Agent {
         let recorded: Recorded = serde_json::from_str(&recorded).map_err(|_| nothing_sent())?;
         let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
         let (window, room) = (recorded.window, recorded.room);
-        let branch = link.branch_end(&run.message_id, i64::from(window)).await?;
-        let sent = &branch[window::cut(&branch, room)..];
+        let mut branch = link.branch_end(&run.message_id, i64::from(window)).await?;
+        let heard = link.voices(&run.message_id, i64::from(window)).await?;
+        let mut sent = branch.split_off(window::cut(&branch, room));
+        voices::hear(&mut sent, &heard, &run.persona_id);
         let first_sent = sent.first().map(|message| message.id.clone());
-        let left_out = left_out(&mut link, sent).await?;
+        let left_out = left_out(&mut link, &sent).await?;
         let messages: Vec<SentMessage> = sent
             .iter()
             .map(|message| SentMessage {
@@ -83,31 +86,38 @@ impl Agent {
         leaf: Option<MessageId>,
         device: Option<String>,
     ) -> Result<Estimate, ApiError> {
-        let Speaker { route, sections, window, .. } = self.speaker(scope, chat).await?;
-        let ask = PathAsk { leaf, device, limit: Some(window), before: None };
+        let (speakers, _) = self.speakers(scope, chat, None).await?;
+        let ask = PathAsk { leaf, device, limit: Some(MAX_WINDOW), before: None };
         let page = self.path(scope, chat, ask).await?;
         let mut branch: Vec<Message> = page.items.into_iter().map(|item| item.message).collect();
         let answers = branch.iter().filter_map(|message| message.spent.usage.output);
         let (sum, count) = answers.fold((0, 0), |(sum, count), tokens| (sum + tokens, count + 1));
         let output_tokens = sum.checked_div(count).unwrap_or(USUAL_ANSWER);
         branch.push(said(None, content, now()));
-        let over = branch.len().saturating_sub(window as usize);
-        let branch = &branch[over..];
-        let system = estimate(&joined(&sections)) as u64;
-        let room = window::room(route.model.context, system + self.answer_tokens(&route));
-        let sent = &branch[window::cut(branch, room)..];
-        let input_tokens = system + sent.iter().map(window::tokens).sum::<u64>();
-        let usage =
-            Usage { input: Some(input_tokens), output: Some(output_tokens), ..Usage::default() };
-        let more = Usage { input: Some(1000), ..Usage::default() };
-        Ok(Estimate {
-            cost_micros: route.model.price.map(|price| price.micros(usage)),
-            more_micros: route.model.price.map(|price| price.micros(more)),
-            model: route.model.id,
-            input_tokens,
-            output_tokens,
-            messages: sent.len() as u64,
-        })
+        let mut whole = Estimate { cost_micros: Some(0), more_micros: Some(0), ..Estimate::default() };
+        // Each of them reads the conversation and answers.
+        for Speaker { route, sections, window, .. } in speakers {
+            let branch = &branch[branch.len().saturating_sub(window as usize)..];
+            let system = estimate(&joined(&sections)) as u64;
+            let room = window::room(route.model.context, system + self.answer_tokens(&route));
+            let sent = &branch[window::cut(branch, room)..];
+            let input_tokens = system + sent.iter().map(window::tokens).sum::<u64>();
+            let (input, output) = (Some(input_tokens), Some(output_tokens));
+            let usage = Usage { input, output, ..Usage::default() };
+            let more = Usage { input: Some(1000), ..Usage::default() };
+            let price = |usage| route.model.price.map(|price| price.micros(usage));
+            let sum = |known: Option<i64>, cost: Option<i64>| Some(known? + cost?);
+            whole.cost_micros = sum(whole.cost_micros, price(usage));
+            whole.more_micros = sum(whole.more_micros, price(more));
+            whole.input_tokens += input_tokens;
+            whole.output_tokens += output_tokens;
+            whole.messages = whole.messages.max(sent.len() as u64);
+            if !whole.model.split(", ").any(|known| known == route.model.id) {
+                let between = if whole.model.is_empty() { "" } else { ", " };
+                whole.model = format!("{}{between}{}", whole.model, route.model.id);
+            }
+        }
+        Ok(whole)
     }
 }
 

@@ -81,11 +81,7 @@ impl Agent {
         if let Some(live) = self.live(run) {
             return Ok(live.parts());
         }
-        let mut parts = Vec::new();
-        for one in link.run_events(run, 0, u32::MAX).await? {
-            fold(&mut parts, one.at, &one.event);
-        }
-        Ok(parts)
+        Ok(said_by(link, run).await?)
     }
 
     /// Whom one talks to, by what it is called, and in which conversation; none before the first word.
@@ -122,6 +118,16 @@ impl Agent {
             }
         };
         Ok(self.listener(scope, &listener).await?.0)
+    }
+
+    /// What whoever speaks in a run is called.
+    pub async fn voice_of(&self, scope: &Scope, run: &Run) -> Result<String, ApiError> {
+        let mut link = self.read(scope).await?;
+        if link.conversation(&run.conversation_id).await?.kind == ConversationKind::Chat {
+            return Ok(link.persona_at(&run.persona_id, run.persona_revision).await?.name);
+        }
+        drop(link);
+        self.name_of(scope, &run.conversation_id).await
     }
 
     /// The conversations there were with whoever listens, the last first.
@@ -226,11 +232,23 @@ impl Agent {
             ConversationKind::Editor => {
                 self.editor_brief(scope, &conversation.persona_id, reach).await
             }
-            ConversationKind::Chat => self.chat_brief(scope, &conversation.id).await,
+            ConversationKind::Chat => {
+                let reason = "A chat is answered by its personas.".into();
+                Err(ApiError::NotNow { reason })
+            }
             ConversationKind::Test => {
                 let reason = "A test input is run, not talked with.".into();
                 Err(ApiError::NotNow { reason })
             }
         }
     }
+}
+
+/// What a run has said, by its log.
+pub(super) async fn said_by(link: &mut Link, run: &RunId) -> Result<Vec<Part>, StoreError> {
+    let mut parts = Vec::new();
+    for one in link.run_events(run, 0, u32::MAX).await? {
+        fold(&mut parts, one.at, &one.event);
+    }
+    Ok(parts)
 }

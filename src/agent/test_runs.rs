@@ -119,7 +119,8 @@ impl Agent {
         let message = said(last, &input.fields.content, at);
         link.insert_message(&conversation.id, &message).await?;
         let answers = Some((input.id, input.revision));
-        let order = Order { conversation, message: message.id, brief, answers, wait, stopped };
+        let now = Order::now(conversation, message.id, brief);
+        let order = Order { answers, wait, stopped, ..now };
         self.start(link, scope, order).await
     }
 }

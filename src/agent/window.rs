@@ -23,9 +23,12 @@ pub fn room(context: u64, reserved: u64) -> u64 {
     context.saturating_sub(reserved).min(MAX_HISTORY_TOKENS)
 }
 
-/// The newest part of a branch that fits, and always all from the last message of the person on.
-pub fn fit(branch: &[Message], room: u64) -> Vec<Turn> {
-    paired(turns(&branch[cut(branch, room)..]))
+/// The newest part of a branch that fits, and always all from the last message of the person on. It is cut
+/// before a person's words, and then taken as it is heard.
+pub fn fit(mut branch: Vec<Message>, room: u64, hear: impl FnOnce(&mut [Message])) -> Vec<Turn> {
+    let mut newest = branch.split_off(cut(&branch, room));
+    hear(&mut newest);
+    paired(turns(&newest))
 }
 
 /// Where the newest part of a branch begins that fits.
@@ -126,6 +129,10 @@ mod tests {
 
     use super::*;
     use crate::domain::{message::ToolCall, run::Spent, timestamp::Timestamp};
+
+    fn fit(branch: &[Message], room: u64) -> Vec<Turn> {
+        super::fit(branch.to_vec(), room, |_| {})
+    }
 
     fn part(id: &str, body: PartBody) -> Part {
         Part { id: id.into(), at: Timestamp(0), body, carried: None }

@@ -40,7 +40,9 @@ pub fn routes() -> ApiRouter<AppState> {
         .api_route(
             "/api/chats/{id}",
             get_with(read, |op| op.summary("One chat."))
-                .patch_with(update, |op| op.summary("Change a chat's title, mode or settings."))
+                .patch_with(update, |op| {
+                    op.summary("Change a chat's title, mode, settings or personas.")
+                })
                 .delete_with(delete, |op| op.summary("Move a chat to the bin.")),
         )
         .api_route(
@@ -95,7 +97,11 @@ struct ListParams {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Begun {
     /// Who speaks.
-    persona_id: PersonaId,
+    #[serde(default)]
+    persona_id: Option<PersonaId>,
+    /// Several who speak, in order, instead of one.
+    #[serde(default)]
+    persona_ids: Vec<PersonaId>,
     /// How; as roleplay unless said.
     #[serde(default)]
     mode: ChatMode,
@@ -117,8 +123,19 @@ struct Changes {
     /// What is set for it; what is left out stays.
     #[serde(default)]
     settings: SettingsPatch,
+    /// Who speaks, in order: a new one as it is now, one that is there keeps its version.
+    members: Option<Vec<PersonaId>>,
     /// The revision that this was written against.
     revision: Option<Revision>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Update {
+    /// How many of the person's last messages are said again, on a branch beside the old one: up to 5.
+    replay: Option<usize>,
+    /// The device whose branch it is.
+    device_id: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -155,11 +172,14 @@ pub struct KeptMessage {
     pub run_id: Option<RunId>,
     /// The message that the run writes.
     pub reply_id: Option<MessageId>,
+    /// All runs that answer it by now, in the order of their personas.
+    pub run_ids: Vec<RunId>,
 }
 
 impl From<Run> for KeptMessage {
     fn from(run: Run) -> Self {
-        Self { id: run.message_id, run_id: Some(run.id), reply_id: Some(run.reply_id) }
+        let run_ids = vec![run.id.clone()];
+        Self { id: run.message_id, run_id: Some(run.id), reply_id: Some(run.reply_id), run_ids }
     }
 }
 
@@ -210,8 +230,12 @@ async fn list(
 }
 
 async fn create(desk: Desk, Body(new): Body<Begun>) -> Result<Created<Chat>, ApiError> {
-    let Begun { persona_id, mode, title, settings } = new;
-    let new = NewChat { persona: persona_id, mode, title, settings };
+    let Begun { persona_id, persona_ids, mode, title, settings } = new;
+    let mut wanted = persona_id.into_iter().chain(persona_ids);
+    let Some(persona) = wanted.next() else {
+        return Err(ApiError::invalid("personaId", "A chat needs a persona."));
+    };
+    let new = NewChat { persona, others: wanted.collect(), mode, title, settings };
     Ok(Created(desk.agent.create_chat(&desk.scope, new).await?))
 }
 
@@ -224,8 +248,8 @@ async fn update(
     Segments(path): Segments<ChatPath>,
     Body(changes): Body<Changes>,
 ) -> Result<Json<Chat>, ApiError> {
-    let Changes { title, mode, settings, revision } = changes;
-    let changes = ChatChanges { title, mode, settings, base: revision };
+    let Changes { title, mode, settings, members, revision } = changes;
+    let changes = ChatChanges { title, mode, settings, members, base: revision };
     Ok(Json(desk.agent.change_chat(&desk.scope, &path.id, changes).await?))
 }
 
@@ -236,8 +260,11 @@ async fn delete(desk: Desk, Segments(path): Segments<ChatPath>) -> Result<Json<O
 async fn update_persona(
     desk: Desk,
     Segments(path): Segments<ChatPath>,
+    Given(wish): Given<Update>,
 ) -> Result<Json<Chat>, ApiError> {
-    Ok(Json(desk.agent.update_personas(&desk.scope, &path.id).await?))
+    let Update { replay, device_id } = wish;
+    let (agent, scope) = (&desk.agent, &desk.scope);
+    Ok(Json(agent.update_and_replay(scope, &path.id, replay, device_id.as_deref()).await?))
 }
 
 async fn messages(
@@ -257,7 +284,10 @@ async fn say(
 ) -> Result<Created<KeptMessage>, ApiError> {
     let Said { content, parent_id, device_id } = said;
     let words = ChatWords { content, parent: parent_id, device: device_id };
-    Ok(Created(desk.agent.say_in_chat(&desk.scope, &path.id, words).await?.into()))
+    let runs = desk.agent.say_to(&desk.scope, &path.id, words, None).await?;
+    let run_ids = runs.iter().map(|run| run.id.clone()).collect();
+    let first = runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"))?;
+    Ok(Created(KeptMessage { run_ids, ..first.into() }))
 }
 
 async fn go_to(

@@ -106,8 +106,9 @@ async fn edit(
     let Edit { content, answer, device_id } = edit;
     let edit = ChatEdit { content, answer, device: device_id };
     let (id, run) = desk.agent.edit_message(&desk.scope, &path.id, edit).await?;
+    let run_ids = run.iter().map(|run| run.id.clone()).collect();
     let (run_id, reply_id) = run.map(|run| (run.id, run.reply_id)).unzip();
-    Ok(Created(KeptMessage { id, run_id, reply_id }))
+    Ok(Created(KeptMessage { id, run_id, reply_id, run_ids }))
 }
 
 async fn prune(desk: Desk, Segments(path): Segments<MessagePath>) -> Result<Json<Leaf>, ApiError> {

@@ -32,6 +32,7 @@ use crate::{
         server_fns::rail::StartAfresh,
     },
     domain::{
+        chat::MAX_MEMBERS,
         error::ApiError,
         id::{ChangeId, ConversationId, MessageId, RunId},
     },
@@ -67,7 +68,8 @@ struct Earlier {
 
 #[derive(Deserialize)]
 struct RunPath {
-    id: RunId,
+    /// A run, or several that go on side by side, with commas between them.
+    id: String,
 }
 
 #[derive(Deserialize)]
@@ -219,5 +221,6 @@ async fn watch(
     desk: Desk,
     Segments(path): Segments<RunPath>,
 ) -> Result<EventStream, ApiError> {
-    follow::follow(state, desk, &path.id).await
+    let runs: Vec<RunId> = path.id.split(',').take(MAX_MEMBERS).map(RunId::new).collect();
+    follow::follow(state, desk, &runs).await
 }

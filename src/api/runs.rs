@@ -19,7 +19,7 @@ use super::{
     sse::{Event, last_event_id, stream},
 };
 use crate::{
-    domain::{error::ApiError, id::RunId, run::Run},
+    domain::{error::ApiError, id::RunId, message::ConversationKind, run::Run},
     state::{AppState, Desk},
 };
 
@@ -71,14 +71,21 @@ pub struct RunState {
     can_continue: bool,
 }
 
-impl From<Run> for RunState {
-    fn from(run: Run) -> Self {
-        Self { can_retry: run.can_retry(), can_continue: run.can_continue(), run }
+impl RunState {
+    /// A run of a conversation of this kind.
+    pub fn new(run: Run, kind: ConversationKind) -> Self {
+        Self { can_retry: run.can_retry(), can_continue: run.can_continue(kind), run }
+    }
+
+    async fn of(desk: &Desk, run: Run) -> Result<Self, ApiError> {
+        let kind = desk.read().await?.conversation_kind(&run.conversation_id).await?;
+        Ok(Self::new(run, kind))
     }
 }
 
 async fn read(desk: Desk, Segments(path): Segments<RunPath>) -> Result<Json<RunState>, ApiError> {
-    Ok(Json(desk.agent.run(&desk.scope, &path.id).await?.into()))
+    let run = desk.agent.run(&desk.scope, &path.id).await?;
+    Ok(Json(RunState::of(&desk, run).await?))
 }
 
 async fn events(
@@ -102,19 +109,22 @@ async fn events(
 }
 
 async fn stop(desk: Desk, Segments(path): Segments<RunPath>) -> Result<Json<RunState>, ApiError> {
-    Ok(Json(desk.agent.stop(&desk.scope, &path.id).await?.into()))
+    let run = desk.agent.stop(&desk.scope, &path.id).await?;
+    Ok(Json(RunState::of(&desk, run).await?))
 }
 
 async fn retry(
     desk: Desk,
     Segments(path): Segments<RunPath>,
 ) -> Result<Created<RunState>, ApiError> {
-    Ok(Created(desk.agent.retry(&desk.scope, &path.id).await?.into()))
+    let run = desk.agent.retry(&desk.scope, &path.id).await?;
+    Ok(Created(RunState::of(&desk, run).await?))
 }
 
 async fn go_on(
     desk: Desk,
     Segments(path): Segments<RunPath>,
 ) -> Result<Created<RunState>, ApiError> {
-    Ok(Created(desk.agent.go_on(&desk.scope, &path.id).await?.into()))
+    let run = desk.agent.go_on(&desk.scope, &path.id).await?;
+    Ok(Created(RunState::of(&desk, run).await?))
 }

@@ -16,6 +16,7 @@ use crate::{
         error::ApiError,
         id::{PersonaId, TestInputId},
         list::Page,
+        message::ConversationKind,
         test_answer::TestAnswer,
     },
     state::{AppState, Desk},
@@ -72,7 +73,8 @@ async fn run_all(
     Segments(path): Segments<PersonaPath>,
 ) -> Result<Created<Page<RunState>>, ApiError> {
     let runs = desk.agent.run_all_test_inputs(&desk.scope, &path.id).await?;
-    Ok(Created(Page { items: runs.into_iter().map(RunState::from).collect(), next: None }))
+    let items = runs.into_iter().map(|run| RunState::new(run, ConversationKind::Test)).collect();
+    Ok(Created(Page { items, next: None }))
 }
 
 async fn list(
@@ -95,5 +97,5 @@ async fn run(
         .agent
         .run_test_input(&desk.scope, &path.test_input_id, CancellationToken::new())
         .await?;
-    Ok(Created(run.into()))
+    Ok(Created(RunState::new(run, ConversationKind::Test)))
 }

@@ -15,6 +15,7 @@ pub mod rail;
 pub mod roleplay;
 pub mod search;
 pub mod settings;
+pub mod several;
 pub mod test_inputs;
 pub mod versions;
 pub mod workbench;

@@ -69,6 +69,38 @@ impl ChatMode {
     }
 }
 
+/// How several personas answer one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answering {
+    /// One after another: each has read those before it.
+    #[default]
+    InTurn,
+    /// All at once: each has read the message only.
+    InParallel,
+}
+
+impl Answering {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::InTurn, Self::InParallel];
+
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::InTurn => "in_turn",
+            Self::InParallel => "in_parallel",
+        }
+    }
+
+    /// What a person calls it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::InTurn => "In turn",
+            Self::InParallel => "In parallel",
+        }
+    }
+}
+
 /// Who gave a chat its title.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -124,12 +156,15 @@ pub struct ChatSettings {
     pub window: u32,
     /// Whether answers get pictures.
     pub images: bool,
+    /// How several personas answer one message.
+    pub answers: Answering,
 }
 
 impl Default for ChatSettings {
     fn default() -> Self {
         let user_persona = UserPersona::default();
-        Self { model: String::new(), user_persona, window: MAX_WINDOW, images: true }
+        let answers = Answering::default();
+        Self { model: String::new(), user_persona, window: MAX_WINDOW, images: true, answers }
     }
 }
 
@@ -169,6 +204,8 @@ pub struct SettingsPatch {
     pub window: Option<u32>,
     /// Whether answers get pictures.
     pub images: Option<bool>,
+    /// How several personas answer one message.
+    pub answers: Option<Answering>,
 }
 
 impl SettingsPatch {
@@ -179,6 +216,7 @@ impl SettingsPatch {
             user_persona: self.user_persona.unwrap_or(settings.user_persona),
             window: self.window.unwrap_or(settings.window),
             images: self.images.unwrap_or(settings.images),
+            answers: self.answers.unwrap_or(settings.answers),
         }
     }
 }
@@ -220,6 +258,13 @@ impl ChatFields {
         self.settings.check()?;
         if !(1..=MAX_MEMBERS).contains(&self.members.len()) {
             let rule = format!("A chat has 1 to {MAX_MEMBERS} personas.");
+            return Err(ApiError::invalid("members", rule));
+        }
+        let twice = |(at, member): (usize, &Member)| {
+            self.members[..at].iter().any(|other| other.persona_id == member.persona_id)
+        };
+        if self.members.iter().enumerate().any(twice) {
+            let rule = "Each persona speaks in a chat only once.";
             return Err(ApiError::invalid("members", rule));
         }
         Ok(())
@@ -334,6 +379,23 @@ mod tests {
             let settings = ChatSettings { window, ..ChatSettings::default() };
             assert_eq!(settings.check().is_ok(), fits, "{window}");
         }
+    }
+
+    #[test]
+    fn a_chat_has_one_to_eight_personas_each_once() {
+        let member = |id: usize| Member { persona_id: format!("p{id}").into(), revision: 1 };
+        let fields = |ids: &[usize]| ChatFields {
+            title: "Rain".into(),
+            members: ids.iter().map(|id| member(*id)).collect(),
+            ..ChatFields::default()
+        };
+        let eight: Vec<usize> = (0..8).collect();
+        let nine: Vec<usize> = (0..9).collect();
+
+        for (ids, fits) in [(&[][..], false), (&[1], true), (&[1, 2, 1], false)] {
+            assert_eq!(fields(ids).check().is_ok(), fits, "{ids:?}");
+        }
+        assert!(fields(&eight).check().is_ok() && fields(&nine).check().is_err());
     }
 
     #[test]

@@ -102,6 +102,8 @@ ids! {
     PictureId;
     /// Background work.
     JobId;
+    /// Something that comes next in a chat.
+    NextId;
     /// A line of the audit.
     AuditId;
 }

@@ -8,7 +8,7 @@ use super::{
     event::RunEvent,
     field::grouped,
     id::{ConversationId, MessageId, PersonaId, RunId},
-    message::{Message, Part, Role},
+    message::{ConversationKind, Message, Part, Role},
     timestamp::Timestamp,
     version::Revision,
 };
@@ -179,6 +179,12 @@ pub struct Run {
     pub message_id: MessageId,
     /// The message it writes.
     pub reply_id: MessageId,
+    /// The first run of the answers that belong together; itself when it is alone.
+    pub round_id: RunId,
+    /// Its place among them, from 0.
+    pub place: i64,
+    /// What its message follows, when that is not the message that asked for it.
+    pub follows_id: Option<MessageId>,
     /// The persona that speaks or is edited.
     pub persona_id: PersonaId,
     /// The version of that persona.
@@ -200,11 +206,16 @@ pub struct Run {
 }
 
 impl Run {
+    /// What its message follows, as far as it is known when it begins.
+    pub fn follows(&self) -> &MessageId {
+        self.follows_id.as_ref().unwrap_or(&self.message_id)
+    }
+
     /// The message it writes, with these parts.
     pub fn reply(&self, parts: Vec<Part>) -> Message {
         Message {
             id: self.reply_id.clone(),
-            parent_id: Some(self.message_id.clone()),
+            parent_id: Some(self.follows().clone()),
             role: Role::Assistant,
             parts,
             run_id: Some(self.id.clone()),
@@ -230,8 +241,14 @@ impl Run {
         self.status.is_over()
     }
 
-    /// Whether the answer broke off and can be gone on with.
-    pub fn can_continue(&self) -> bool {
+    /// Whether the answer can be gone on with, in a conversation of this kind: a test input is run, not
+    /// talked with.
+    pub fn can_continue(&self, kind: ConversationKind) -> bool {
+        kind != ConversationKind::Test && self.broke_off()
+    }
+
+    /// Whether the answer broke off.
+    pub fn broke_off(&self) -> bool {
         match self.status {
             RunStatus::Interrupted | RunStatus::Stopped => true,
             RunStatus::Done => {

@@ -131,10 +131,10 @@ pub fn cached_share(usage: Usage) -> Option<f64> {
 }
 
 /// What the next message would take.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Estimate {
-    /// The model that would answer.
+    /// The model that would answer; several with commas between them.
     pub model: String,
     /// About how many tokens it would read.
     pub input_tokens: u64,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     field::TextField,
     id::{MessageId, PersonaId},
+    line::NextItem,
     message::{Message, Role},
     run::Run,
     timestamp::Timestamp,
@@ -38,6 +39,8 @@ pub struct PathMessage {
     pub persona_id: Option<PersonaId>,
     /// The version of that persona.
     pub persona_revision: Option<Revision>,
+    /// What it was called then.
+    pub persona_name: Option<String>,
     /// Its place among the messages with the same parent, from 1.
     pub position: i64,
     /// How many there are; 1000 means that or more.
@@ -82,6 +85,10 @@ pub struct PathPage {
     pub moved: bool,
     /// The run that was last begun in the chat, on whichever branch.
     pub run: Option<Run>,
+    /// The answers that are being given, or that ended without words, in the order of their personas.
+    pub runs: Vec<Run>,
+    /// What comes next, once they are there.
+    pub line: Vec<NextItem>,
 }
 
 /// A message as the map of a chat shows it.

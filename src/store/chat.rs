@@ -77,7 +77,8 @@ impl Link {
                 and v.revision = m.revision
             where c.space_id = $1 and c.kind = 'chat' and c.deleted_at is null
                 and (c.updated_at < $2 or (c.updated_at = $2 and c.conversation_id < $3))
-                and ($4 = '' or c.persona_id = $4)
+                and ($4 = '' or exists (select 1 from chat_member o where o.space_id = c.space_id
+                    and o.conversation_id = c.conversation_id and o.persona_id = $4))
             order by c.updated_at desc, c.conversation_id desc limit $5";
         let (at, id) = parse_cursor(after);
         let space = self.space.clone();
@@ -120,7 +121,7 @@ impl Link {
         }
         let members = self.chat_members(id).await?;
         let fields: ChatFields = StoreError::read_json(&row.fields)?;
-        let first = fields.members.into_iter().next().ok_or(StoreError::NotFound("persona"))?;
+        let first = members.first().cloned().ok_or(StoreError::NotFound("persona"))?;
         Ok(Chat {
             id: id.clone(),
             revision: row.revision,
@@ -230,7 +231,10 @@ impl Link {
         const CHAT: &str = "update chat set revision = revision + 1, titled_by = $4, mode = $5,
                 settings = $6
             where space_id = $1 and conversation_id = $2 and revision = $3";
-        const CONVERSATION: &str = "update conversation set title = $3, updated_at = $4
+        // A chat belongs to the persona that speaks first.
+        const CONVERSATION: &str = "update conversation set title = $3, updated_at = $4,
+                persona_id = (select m.persona_id from chat_member m where m.space_id = $1
+                    and m.conversation_id = $2 order by m.position limit 1)
             where space_id = $1 and conversation_id = $2";
         let space = self.space.clone();
         let settings = serde_json::json!(fields.settings).to_string();
@@ -240,10 +244,10 @@ impl Link {
         if moved == 0 {
             return Ok(false);
         }
+        self.write_members(id, &fields.members).await?;
         on!(self, wire => sqlx::query(CONVERSATION)
             .bind(space.as_str()).bind(id.as_str()).bind(&fields.title).bind(author.at.0)
             .execute(wire).await.map(drop)?);
-        self.write_members(id, &fields.members).await?;
         self.insert_chat_version(id, from + 1, fields, author).await?;
         Ok(true)
     }
@@ -254,16 +258,24 @@ impl Link {
         members: &[Member],
     ) -> Result<(), StoreError> {
         const CLEAR: &str = "delete from chat_member where space_id = $1 and conversation_id = $2";
+        // One that was removed for good meanwhile is left out.
         const ADD: &str = "insert into chat_member
-            (space_id, conversation_id, position, persona_id, revision) values ($1, $2, $3, $4, $5)";
+            (space_id, conversation_id, position, persona_id, revision)
+            select v.space_id, $2, $3, v.persona_id, v.revision from persona_version v
+            where v.space_id = $1 and v.persona_id = $4 and v.revision = $5";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(CLEAR)
             .bind(space.as_str()).bind(id.as_str()).execute(wire).await.map(drop)?);
-        for (position, member) in (0_i64..).zip(members) {
-            on!(self, wire => sqlx::query(ADD)
+        let mut position = 0_i64;
+        for member in members {
+            let added = on!(self, wire => sqlx::query(ADD)
                 .bind(space.as_str()).bind(id.as_str()).bind(position)
                 .bind(member.persona_id.as_str()).bind(member.revision)
-                .execute(wire).await.map(drop)?);
+                .execute(wire).await?.rows_affected());
+            position += i64::from(added > 0);
+        }
+        if position == 0 {
+            return Err(StoreError::NotFound("persona"));
         }
         Ok(())
     }

@@ -107,6 +107,20 @@ impl Link {
         Ok(row.map(Conversation::from))
     }
 
+    /// What kind of conversation this is, in the bin or not.
+    pub async fn conversation_kind(
+        &mut self,
+        id: &ConversationId,
+    ) -> Result<ConversationKind, StoreError> {
+        const SQL: &str =
+            "select kind from conversation where space_id = $1 and conversation_id = $2";
+        let space = self.space.clone();
+        let kind: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        let kind = kind.ok_or(StoreError::NotFound("conversation"))?;
+        Ok(ConversationKind::from_word(&kind))
+    }
+
     /// The conversations with a persona of one kind, the last first.
     pub async fn conversations(
         &mut self,

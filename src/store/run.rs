@@ -13,8 +13,8 @@ use crate::domain::{
 /// The most rows that one statement writes.
 const ROWS_AT_ONCE: usize = 128;
 
-const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, persona_id, persona_revision,
-    model, status, stop, error, spent, created_at, ended_at";
+const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, round_id, place, follows_id,
+    persona_id, persona_revision, model, status, stop, error, spent, created_at, ended_at";
 
 #[derive(FromRow)]
 struct RunRow {
@@ -22,6 +22,9 @@ struct RunRow {
     conversation_id: String,
     message_id: String,
     reply_id: String,
+    round_id: String,
+    place: i64,
+    follows_id: Option<String>,
     persona_id: String,
     persona_revision: i64,
     model: String,
@@ -37,11 +40,16 @@ impl TryFrom<RunRow> for Run {
     type Error = StoreError;
 
     fn try_from(row: RunRow) -> Result<Self, StoreError> {
+        // One from before there were several is alone.
+        let round = if row.round_id.is_empty() { row.run_id.clone() } else { row.round_id };
         Ok(Self {
             id: RunId::new(row.run_id),
             conversation_id: ConversationId::new(row.conversation_id),
             message_id: MessageId::new(row.message_id),
             reply_id: MessageId::new(row.reply_id),
+            round_id: RunId::new(round),
+            place: row.place,
+            follows_id: row.follows_id.map(MessageId::new),
             persona_id: PersonaId::new(row.persona_id),
             persona_revision: row.persona_revision,
             model: row.model,
@@ -109,6 +117,15 @@ impl EventRow {
     }
 }
 
+/// One of the answers that belong together.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The run.
+    pub run: Run,
+    /// Whether its message is kept.
+    pub kept: bool,
+}
+
 /// A run with the Space it is in.
 #[derive(Clone, Debug)]
 pub struct OwnedRun {
@@ -119,7 +136,7 @@ pub struct OwnedRun {
 }
 
 impl Link {
-    /// Keeps a new run. `false` when another one is going on in the conversation.
+    /// Keeps a new run. `false` when another one is going on at its place in the conversation.
     pub async fn insert_run(
         &mut self,
         run: &Run,
@@ -128,10 +145,11 @@ impl Link {
     ) -> Result<bool, StoreError> {
         const SQL: &str = "insert into run
             (space_id, run_id, conversation_id, message_id, attempt, reply_id, persona_id,
-                persona_revision, user_id, model, status, spent, created_at, alive_at, node)
+                persona_revision, user_id, model, status, spent, created_at, alive_at, node,
+                round_id, place, follows_id)
             values ($1, $2, $3, $4,
                 (select coalesce(max(attempt), 0) + 1 from run where space_id = $1 and message_id = $4),
-                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)
+                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
             on conflict do nothing";
         let space = self.space.clone();
         let made = on!(self, wire => sqlx::query(SQL)
@@ -140,6 +158,8 @@ impl Link {
             .bind(run.persona_id.as_str()).bind(run.persona_revision).bind(user.as_str())
             .bind(&run.model).bind(run.status.word())
             .bind(serde_json::json!(run.spent).to_string()).bind(run.created_at.0).bind(node)
+            .bind(run.round_id.as_str()).bind(run.place)
+            .bind(run.follows_id.as_ref().map(|message| message.as_str()))
             .execute(wire).await?.rows_affected());
         Ok(made > 0)
     }
@@ -183,14 +203,35 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
-    /// The run that is going on in a conversation.
+    /// The answers that belong together, in order.
+    pub async fn round(&mut self, first: &RunId) -> Result<Vec<Answered>, StoreError> {
+        #[derive(FromRow)]
+        struct Row {
+            #[sqlx(flatten)]
+            run: RunRow,
+            kept: i64,
+        }
+        let sql = format!(
+            "select {COLUMNS}, (select count(*) from message m where m.space_id = run.space_id
+                    and m.message_id = run.reply_id) as kept
+                from run where space_id = $1 and (run_id = $2 or round_id = $2)
+                order by place, run_id"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(first.as_str()).fetch_all(wire).await?);
+        let answered = |row: Row| Ok(Answered { run: row.run.try_into()?, kept: row.kept > 0 });
+        rows.into_iter().map(answered).collect()
+    }
+
+    /// The run that is going on in a conversation; the first, when there are several.
     pub async fn run_going_on(
         &mut self,
         conversation: &ConversationId,
     ) -> Result<Option<Run>, StoreError> {
         let sql = format!(
             "select {COLUMNS} from run where space_id = $1 and conversation_id = $2
-                and status in ('queued', 'running')"
+                and status in ('queued', 'running') order by place limit 1"
         );
         let space = self.space.clone();
         let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))

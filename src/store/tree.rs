@@ -25,6 +25,7 @@ struct PathRow {
     message: MessageRow,
     persona_id: Option<String>,
     persona_revision: Option<i64>,
+    persona_name: Option<String>,
     siblings: i64,
     position: i64,
     previous: Option<String>,
@@ -53,6 +54,17 @@ pub struct MarkedMessage {
     pub bookmarked: bool,
     /// Whether it is hidden with all that follows it.
     pub pruned: bool,
+}
+
+/// Who said a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voice {
+    /// The message.
+    pub message: MessageId,
+    /// The persona that said it.
+    pub persona: PersonaId,
+    /// What it was called then.
+    pub name: String,
 }
 
 /// What a person marks a message with.
@@ -86,6 +98,7 @@ impl Link {
             )
             select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at, m.label, m.bookmarked_at, r.persona_id, r.persona_revision,
+                v.name as persona_name,
                 case when m.parent_id is null then (
                     select count(*) from (select 1 from message s where s.space_id = $1
                         and s.conversation_id = $2 and s.parent_id is null
@@ -125,6 +138,8 @@ impl Link {
             from path p
             join message m on m.space_id = $1 and m.message_id = p.message_id
             left join run r on r.space_id = $1 and r.run_id = m.run_id
+            left join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
+                and v.revision = r.persona_revision
             order by p.depth desc";
         let space = self.space.clone();
         let rows: Vec<PathRow> = on!(self, wire => sqlx::query_as(SQL)
@@ -142,6 +157,7 @@ impl Link {
                 content: message.text(),
                 persona_id: row.persona_id.map(PersonaId::new),
                 persona_revision: row.persona_revision,
+                persona_name: row.persona_name,
                 position: row.position,
                 siblings: row.siblings,
                 previous: row.previous.map(MessageId::new),
@@ -154,6 +170,32 @@ impl Link {
             });
         }
         Ok(path)
+    }
+
+    /// Who said the last messages up to this one, at most so many. A person's words, and what was
+    /// imported, are nobody's.
+    pub async fn voices(&mut self, leaf: &MessageId, most: i64) -> Result<Vec<Voice>, StoreError> {
+        const SQL: &str = "with recursive branch (message_id, parent_id, run_id, depth) as (
+                select message_id, parent_id, run_id, cast(0 as bigint) from message
+                where space_id = $1 and message_id = $2
+                union all
+                select m.message_id, m.parent_id, m.run_id, b.depth + 1 from message m
+                join branch b on m.message_id = b.parent_id
+                where m.space_id = $1 and b.depth + 1 < $3
+            )
+            select b.message_id, r.persona_id, v.name from branch b
+            join run r on r.space_id = $1 and r.run_id = b.run_id
+            join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
+                and v.revision = r.persona_revision";
+        let space = self.space.clone();
+        let rows: Vec<(String, String, String)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(leaf.as_str()).bind(most).fetch_all(wire).await?);
+        let voice = |(message, persona, name)| Voice {
+            message: MessageId::new(message),
+            persona: PersonaId::new(persona),
+            name,
+        };
+        Ok(rows.into_iter().map(voice).collect())
     }
 
     /// How many messages follow the siblings of a message.

@@ -6,7 +6,9 @@ use greenroom::{
     domain::{
         change::{Change, Entity, EntityKind, Op},
         publication::PublishWish,
+        line::{Next, NextItem},
         run::Run,
+        timestamp::Timestamp,
     },
 };
 use serde_json::{Value, json};
@@ -32,6 +34,7 @@ fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run, picture:
     };
     path.replace("{id}", owner_of_id)
         .replace("{testInputId}", "secret-test")
+        .replace("{nextId}", "secret-next")
         .replace("{revision}", "1")
         .replace("{label}", label)
         .replace("{entityType}", "persona")
@@ -56,7 +59,8 @@ fn body(path: &str) -> Value {
         Some("{label}") => json!({"revision": 1}),
         Some("leaf") => json!({"leaf": "x", "deviceId": "phone"}),
         Some("{id}") if path.starts_with("/api/messages") => json!({"label": "taken over"}),
-        Some("messages" | "edit") => json!({"content": "Hi"}),
+        Some("messages" | "edit" | "queue") => json!({"content": "Hi"}),
+        Some("{nextId}") => json!({"held": false}),
         Some("test-inputs" | "{testInputId}") => json!({"content": "taken over"}),
         Some("{id}") if path.starts_with("/api/storage/personas") => json!({"name": "taken over"}),
         Some("{id}") => json!({"title": "taken over"}),
@@ -97,6 +101,16 @@ async fn no_route_reaches_into_another_space(house: House) {
     let pictures = neighbour.get("/api/pictures").await.good();
     let picture = pictures["items"][0]["id"].as_str().unwrap();
     assert_eq!(pictures["items"][0]["state"], "done", "{pictures}");
+    let mut link = neighbour.state.store.write(&scope.space).await.unwrap();
+    let waits = NextItem {
+        id: "secret-next".into(),
+        what: Next::Words { content: "a secret".into(), after: None, device_id: None },
+        held: Some("a secret".into()),
+        created_at: Timestamp(1),
+        user: scope.user.clone(),
+    };
+    link.put_next(&chat.id, &waits).await.unwrap();
+    link.commit().await.unwrap();
     let before = neighbour.read().await.audit(None, 200).await.unwrap();
 
     let document = house.get("/api/openapi.json").await.good();
@@ -199,6 +213,10 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("update_chat_persona", &[("id", chat.id.as_str())]),
         ("delete_chat", &[("id", chat.id.as_str())]),
         ("rename_chat", &[("id", chat.id.as_str()), ("title", "taken over")]),
+        ("set_speakers", &[("id", chat.id.as_str()), ("revision", "1"), ("personas[0]", "secret")]),
+        ("hold_next", &[("chat", chat.id.as_str()), ("id", "secret-next")]),
+        ("release_next", &[("chat", chat.id.as_str()), ("id", "secret-next")]),
+        ("drop_next", &[("chat", chat.id.as_str()), ("id", "secret-next")]),
         ("map_chat", &[("id", chat.id.as_str())]),
         ("compare_branches", &[("id", chat.id.as_str()), ("left", reply), ("right", reply)]),
         ("edit_paragraph", &[("id", reply), ("number", "0"), ("content", "x")]),
@@ -225,6 +243,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         format!("/rail?at=/&conversation={}", asked.conversation_id),
         format!("/rail/turns?conversation={}&until={}", asked.conversation_id, asked.message_id),
         format!("/rail/runs/{run}"),
+        format!("/rail/runs/{run},{}", chatted.id),
         format!("/rail/drafts/{change}"),
     ] {
         let answer = house.get(&address).await;
@@ -290,6 +309,7 @@ async fn no_route_reaches_into_another_space(house: House) {
     let answer = house.call(Method::POST, &messages, said).await;
     assert_eq!(answer.error(), error(422, "invalid", "parentId"));
 
+    assert_eq!(neighbour.read().await.line(&chat.id).await.unwrap(), [waits]);
     assert_eq!(neighbour.read().await.audit(None, 200).await.unwrap(), before);
     assert_eq!(neighbour.read().await.persona(&id).await.unwrap().fields.name, "secret");
     let known: Vec<&str> = functions.iter().map(|(name, _)| *name).collect();

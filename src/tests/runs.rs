@@ -481,3 +481,21 @@ async fn a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others
     while chat.next().await.is_some() {}
     assert_eq!(house.get(&format!("/api/runs/{}", chat.run())).await.status, 404);
 }
+
+#[tokio::test]
+async fn a_test_run_that_was_stopped_cannot_be_gone_on_with_and_says_so() {
+    let house = House::new().await.playing(&json!({"answers": [[{"text": "Half "}, "stall"]]}));
+    let inputs = house.get("/api/storage/personas/optimist").await.good();
+    let input = inputs["testInputIds"][0].as_str().unwrap().to_owned();
+    let path = format!("/api/storage/personas/optimist/test-inputs/{input}/answers");
+    let begun = house.call(Method::POST, &path, json!({})).await.good();
+    let id = begun["id"].as_str().unwrap().to_owned();
+
+    let stop = format!("/api/runs/{id}/stop");
+    let stopped = house.call(Method::POST, &stop, json!({})).await.good();
+
+    assert_eq!((&stopped["status"], &stopped["canContinue"]), (&json!("stopped"), &json!(false)));
+    assert_eq!(run(&house, &id).await["canContinue"], false);
+    let on = house.call(Method::POST, &format!("/api/runs/{id}/continue"), json!({})).await;
+    assert_eq!(on.error(), error(409, "not_now", ""));
+}

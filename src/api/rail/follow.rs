@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use async_stream::stream as made_of;
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt, stream::SelectAll};
 use leptos::prelude::*;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until};
@@ -58,12 +58,20 @@ pub(super) struct Patch {
     pub(super) over: bool,
 }
 
-/// Follows a run from wherever it is to its end.
-pub async fn follow(state: AppState, desk: Desk, id: &RunId) -> Result<EventStream, ApiError> {
-    let run = desk.agent.run(&desk.scope, id).await?;
-    let name = desk.agent.name_of(&desk.scope, &run.conversation_id).await?;
-    let events = desk.agent.watch(&desk.scope, id, 0).await?;
-    let told = patches(desk, name, run, events).map(|patch| Event::telling(&patch));
+/// Follows runs from wherever they are to their ends. It is over when all are.
+pub async fn follow(state: AppState, desk: Desk, ids: &[RunId]) -> Result<EventStream, ApiError> {
+    let mut all = SelectAll::new();
+    for id in ids {
+        let run = desk.agent.run(&desk.scope, id).await?;
+        let name = desk.agent.voice_of(&desk.scope, &run).await?;
+        let events = desk.agent.watch(&desk.scope, id, 0).await?;
+        all.push(patches(desk.clone(), name, run, events).boxed());
+    }
+    let mut going_on = ids.len();
+    let told = all.map(move |patch| {
+        going_on -= usize::from(patch.over);
+        Event::telling(&Patch { over: patch.over && going_on == 0, ..patch })
+    });
     Ok(stream(told, state.closing))
 }
 

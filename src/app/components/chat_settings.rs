@@ -4,6 +4,7 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::{
     chat_list::chat_tabs,
+    chat_speakers::ChatSpeakers,
     icon::{Glyph, Icon},
     model_field::ModelField,
     problem::PageProblem,
@@ -16,7 +17,7 @@ use crate::{
         models::NamedModel,
     },
     domain::{
-        chat::{Chat, ChatMode, MAX_WINDOW, MIN_WINDOW, TITLE},
+        chat::{Answering, Chat, ChatMode, MAX_WINDOW, MIN_WINDOW, TITLE},
         id::{ConversationId, MessageId},
         message::Role,
         sent::Sent,
@@ -56,12 +57,14 @@ pub fn ChatSettingsDrawer(
     /// The models that could speak.
     models: Vec<NamedModel>,
 ) -> impl IntoView {
+    let speakers = chat.clone();
     let Chat { id, revision, title, mode, settings, members, .. } = chat;
     let home = format!("/chats/{id}");
     let own = members.first().map(|member| member.model.clone()).unwrap_or_default();
     let me = settings.user_persona;
     view! {
         <Workbench title="This chat" home tabs=chat_tabs(&id, "settings")>
+            <ChatSpeakers chat=speakers/>
             <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
                 <input type="hidden" name="id" value=id.to_string()/>
                 <input type="hidden" name="revision" value=revision.to_string()/>
@@ -79,6 +82,14 @@ pub fn ChatSettingsDrawer(
                     </div>
                 </fieldset>
                 <ModelField chosen=settings.model own models/>
+                <fieldset class="field">
+                    <legend>"Several answer"</legend>
+                    <div class="choices">
+                        {Answering::ALL.map(|other| view! {
+                            <label><input type="radio" name="settings[answers]" value=other.word() checked=other == settings.answers/> {other.label()}</label>
+                        })}
+                    </div>
+                </fieldset>
                 <div class="field">
                     <label for="chat-window">"Messages that go to the model"</label>
                     <input id="chat-window" type="number" name="settings[window]" min=MIN_WINDOW max=MAX_WINDOW value=settings.window/>

@@ -27,6 +27,7 @@ use crate::{
         },
     },
     domain::{
+        error::ApiError,
         id::RunId,
         news::{News, Topic},
         run::RunStatus,
@@ -189,7 +190,7 @@ impl Talk {
         self.announced.set(format!("{name} is answering."));
         self.running.set(Some(run.clone()));
         self.weigh();
-        self.following.open(&run, move |over| {
+        self.following.open(run.as_str(), move |over| {
             if over {
                 self.running.try_set(None);
                 self.announced.try_set("The answer has ended.".into());
@@ -369,7 +370,9 @@ pub fn Composer(
     // In a chat its persona listens; the companion is asked aside.
     let in_chat = Memo::new(move |_| talk.at.read().starts_with("/chats/"));
     let notices = use_notices();
-    let send = move |aside: bool| {
+    // Set while an answer is in the way of what is to be said: it can wait for it.
+    let busy = RwSignal::new(false);
+    let send = move |aside: bool, wait: bool| {
         let Some(element) = form.get_untracked() else { return };
         let said = words.get_untracked();
         if said.trim().is_empty() || sending.get_untracked() {
@@ -377,8 +380,9 @@ pub fn Composer(
         }
         sending.set(true);
         spawn_local(async move {
-            let sent = platform::send_words(element, aside).await;
+            let sent = platform::send_words(element, aside, wait).await;
             sending.set(false);
+            busy.set(false);
             let to_persona = in_chat.get_untracked() && !aside;
             match sent {
                 Ok(_) => {
@@ -400,6 +404,7 @@ pub fn Composer(
                         talk.load("");
                     }
                 }
+                Err(ApiError::Busy { .. }) if to_persona => busy.set(true),
                 Err(error) => notices.tell(error.to_string()),
             }
         });
@@ -407,7 +412,7 @@ pub fn Composer(
     let on_key = move |event: KeyboardEvent| {
         if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
             event.prevent_default();
-            send(false);
+            send(false, false);
         }
     };
     let to_whom = move || {
@@ -434,18 +439,25 @@ pub fn Composer(
             method="post"
             action=Say::url()
             node_ref=form
-            on:submit=move |event: SubmitEvent| { event.prevent_default(); send(false); }
+            on:submit=move |event: SubmitEvent| { event.prevent_default(); send(false, false); }
         >
             <input type="hidden" name="at" value=talk.at/>
             <input type="hidden" name="marked" prop:value=marked/>
             <input type="hidden" name="parent"/>
             <input type="hidden" name="aside" value="true" disabled/>
+            <input type="hidden" name="wait" value="true" disabled/>
             <Show when=move || !marked.read().trim().is_empty()>
                 <p class="marked small">
                     <q>{move || marked.read().chars().take(120).collect::<String>()}</q>
                     <button type="button" class="icon tiny" aria-label="Leave the marked passage out" on:click=move |_| pass()>
                         <Glyph icon=Icon::Close/>
                     </button>
+                </p>
+            </Show>
+            <Show when=move || busy.get()>
+                <p class="marked small" role="status">
+                    "An answer is being given. "
+                    <button type="button" class="button quiet small" on:click=move |_| send(false, true)>"Send when the answer is there"</button>
                 </p>
             </Show>
             <div class="composer-line">
@@ -475,7 +487,7 @@ pub fn Composer(
                         aria-label="Ask aside"
                         title="Ask the companion about this chat"
                         disabled=sending
-                        on:click=move |event| { event.prevent_default(); send(true); }
+                        on:click=move |event| { event.prevent_default(); send(true, false); }
                     >
                         <Glyph icon=Icon::Search/>
                         <span class="wide">"Ask aside"</span>

@@ -203,7 +203,7 @@ pub fn TurnFoot(
     let spent = (turn.role == Role::Assistant && !going_on)
         .then(|| format!("{} · {}", turn.model, turn.spent.told()));
     let can_retry = run.as_ref().is_some_and(|run| run.can_retry());
-    let can_go_on = run.as_ref().is_some_and(|run| run.can_continue());
+    let can_go_on = run.as_ref().is_some_and(|run| run.broke_off());
     let button = |action: &'static str, label: &'static str, icon: Icon| {
         let id = run.as_ref().map(|run| run.id.to_string()).unwrap_or_default();
         view! {

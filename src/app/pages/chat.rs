@@ -11,17 +11,18 @@ use crate::{
     app::{
         components::{
             chat_compare::ChatCompare,
+            chat_line::ChatLine,
             chat_list::ChatListTab,
             chat_map::{ChatMap, MapAsk},
+            chat_moved::MovedOn,
             chat_settings::{ChatSettingsDrawer, SentDrawer},
             chat_turn::ChatTurnView,
             icon::{Glyph, Icon},
             page_title::PageTitle,
             problem::PageProblem,
+            turn::{ShownTurn, TurnView},
         },
-        server_fns::chats::{
-            ChatData, DeleteChat, GoToMessage, PruneMessage, UpdateChatPersona, open_chat,
-        },
+        server_fns::chats::{ChatData, ChatTurn, DeleteChat, GoToMessage, PruneMessage, open_chat},
     },
     domain::{
         chat::{Chat, MemberState},
@@ -109,49 +110,70 @@ impl Beside {
 
 fn shown(open: ChatData) -> impl IntoView {
     let ChatData { chat, path, turns, estimate, known_device, stray, pruned, .. } = open;
-    let PathPage { next, leaf, newer_elsewhere, moved, run, .. } = path;
+    let PathPage { next, leaf, newer_elsewhere, moved, run, runs, line, .. } = path;
     let home = format!("/chats/{}", chat.id);
     // One that ended well is told by its answer, and asked for again there.
     let run = run.filter(|run| run.status != RunStatus::Done);
     // What is being written on another branch is not followed here.
-    let here = turns.last().is_some_and(|turn| turn.said.generating);
-    let going_on = run.as_ref().filter(|run| here && !run.status.is_over());
-    let follows = going_on.map(|run| run.id.to_string());
-    // What is said next follows the answer, also when the page does not know yet that it is there.
-    let reply = going_on.map(|run| run.reply_id.to_string());
+    let going_on: Vec<String> =
+        runs.iter().filter(|run| !run.status.is_over()).map(|run| run.id.to_string()).collect();
+    let follows = (!going_on.is_empty()).then(|| going_on.join(","));
+    // What is said next follows the last answer, also when the page does not know yet that it is there.
+    let reply = runs.last().filter(|_| follows.is_some()).map(|run| run.reply_id.to_string());
     // An answer that never came is told below the question.
     let last = turns.last().map(|turn| turn.said.message.role);
-    let unanswered = last == Some(Role::User);
+    let unanswered = last == Some(Role::User) && runs.len() <= 1;
     let earlier = next.map(|before| {
         let end = leaf.as_ref().map(|leaf| format!("leaf={leaf}&")).unwrap_or_default();
         format!("{home}?{end}before={before}")
     });
     let end = leaf.as_ref().map(|leaf| leaf.to_string());
-    let name = chat.members.first().map(|member| member.name.clone()).unwrap_or_default();
+    let names: Vec<String> = chat.members.iter().map(|member| member.name.clone()).collect();
+    let name = names.first().cloned().unwrap_or_default();
+    let members = chat.members.clone();
     let empty = turns.is_empty();
     // A device that the server does not know may remember by itself where it was.
     let fresh = (!known_device).then_some("");
+    let written = |id: &MessageId| turns.iter().any(|turn| turn.said.message.id == *id);
+    // Of several, one may have failed while others answered.
+    let failed = |run: &&Run| run.status.is_over() && !written(&run.reply_id) && !unanswered;
+    let lost: Vec<Run> = runs.iter().filter(failed).cloned().collect();
+    let shown_turn = {
+        let (chat, leaf) = (chat.id.clone(), leaf.clone());
+        move |turn: ChatTurn| {
+            let id = turn.said.message.id.clone();
+            let own = runs.iter().find(|run| run.reply_id == id).cloned();
+            let told_here = |run: &Run| run.reply_id == id || unanswered && run.message_id == id;
+            let run = own.or_else(|| run.clone().filter(told_here));
+            let name = turn.said.persona_name.clone().unwrap_or_else(|| name.clone());
+            view! { <ChatTurnView chat=chat.clone() name turn run leaf=leaf.clone()/> }
+        }
+    };
+    let (beside, turns): (Vec<ChatTurn>, Vec<ChatTurn>) =
+        turns.into_iter().partition(|turn| turn.said.generating);
+    let several = beside.len() > 1;
     let title = chat.title.clone();
     view! {
         <PageTitle text=title/>
         <Head chat=chat.clone() leaf=end.clone()/>
-        {chat.members.iter().filter(|member| member.changes > 0 || member.in_bin).cloned()
-            .map(|member| view! { <MovedOn chat=chat.id.clone() member/> }).collect_view()}
+        <MovedOn chat=chat.id.clone() members=members.clone()/>
         {(moved && pruned.is_none()).then(|| view! { <p class="told small">"That branch is pruned; this one is shown instead."</p> })}
         {stray.then(|| view! { <p class="told small">"That message is not in this chat; this is where you were instead."</p> })}
         <div id="chat" class="chat" data-chat=chat.id.to_string() data-leaf=end data-reply=reply data-follow=follows data-new=fresh>
-            {empty.then(|| view! { <p class="empty faint">"Say something to " {name.clone()} " below."</p> })}
+            {empty.then(|| view! { <p class="empty faint">"Say something to " {names.join(", ")} " below."</p> })}
             <ol class="turns" id="chat-turns" data-grows>
                 {earlier.map(|earlier| view! {
                     <li class="earlier" id=format!("before-{earlier}")><a class="button quiet small" href=earlier.clone() data-earlier>"Earlier messages"</a></li>
                 })}
-                {turns.into_iter().map(|turn| {
-                    let id = &turn.said.message.id;
-                    let told_here = |run: &Run| run.reply_id == *id || unanswered && run.message_id == *id;
-                    let run = run.clone().filter(told_here);
-                    view! { <ChatTurnView chat=chat.id.clone() name=name.clone() turn run leaf=leaf.clone()/> }
-                }).collect_view()}
+                {turns.into_iter().map(&shown_turn).collect_view()}
+                {if several {
+                    view! { <li class="several"><ol class="turns beside">{beside.into_iter().map(&shown_turn).collect_view()}</ol></li> }.into_any()
+                } else {
+                    beside.into_iter().map(&shown_turn).collect_view().into_any()
+                }}
+                {lost.into_iter().map(|run| view! { <Lost members=members.clone() run/> }).collect_view()}
             </ol>
+            <ChatLine chat=chat.id.clone() members=members.clone() line/>
             {newer_elsewhere.map(|newer| view! { <Elsewhere chat=chat.id.clone() newer/> })}
             {pruned.map(|node| view! { <Pruned node/> })}
             {estimate.map(|estimate| {
@@ -160,6 +182,26 @@ fn shown(open: ChatData) -> impl IntoView {
             })}
         </div>
     }
+}
+
+/// An answer of one of several that ended before it had words.
+#[component]
+fn Lost(members: Vec<MemberState>, run: Run) -> impl IntoView {
+    let member = members.into_iter().find(|member| member.persona_id == run.persona_id);
+    let message = run.reply(Vec::new());
+    let turn = ShownTurn {
+        id: message.id,
+        role: message.role,
+        who: member.map(|member| member.name).unwrap_or_default(),
+        pieces: Vec::new(),
+        at: message.created_at,
+        model: message.model,
+        stop: message.stop,
+        spent: message.spent,
+        run: Some(run),
+        told: None,
+    };
+    view! { <TurnView turn/> }
 }
 
 /// The title, and what can be done with the whole chat.
@@ -204,40 +246,6 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
             </div>
         </header>
     }
-}
-
-/// Says that the persona is at a newer version than the one that speaks.
-#[component]
-fn MovedOn(chat: ConversationId, member: MemberState) -> impl IntoView {
-    if member.in_bin {
-        let told = format!(
-            "{} lies in the bin: what was said can be read, and nobody answers.",
-            member.name
-        );
-        return view! { <p class="told small">{told}</p> }.into_any();
-    }
-    let changes = match member.changes {
-        1 => "1 change".to_owned(),
-        more => format!("{more} changes"),
-    };
-    let told = format!(
-        "{} has moved on: {changes} between v{} and v{}.",
-        member.name, member.revision, member.current_revision
-    );
-    let path = format!(
-        "/personas/{}?versions=1&from={}&to={}",
-        member.persona_id, member.revision, member.current_revision
-    );
-    view! {
-        <div class="told row apart small">
-            <span>{told} " " <a href=path>"Show them"</a></span>
-            <form method="post" action=UpdateChatPersona::url() data-quiet data-told="The persona speaks as it is now.">
-                <input type="hidden" name="id" value=chat.to_string()/>
-                <button class="button quiet small">"Update"</button>
-            </form>
-        </div>
-    }
-    .into_any()
 }
 
 /// Leads to newer messages on another branch.

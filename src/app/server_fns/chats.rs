@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{chat_tree::Paragraph, models::NamedModel};
 use crate::domain::{
     change::Outcome,
-    chat::{Chat, ChatMode, ChatSummary, SettingsPatch, UserPersona},
+    chat::{Answering, Chat, ChatMode, ChatSummary, SettingsPatch, UserPersona},
     error::ApiError,
     id::{ConversationId, MessageId, PersonaId, RunId, TestInputId},
     list::Page,
@@ -70,18 +70,21 @@ pub struct ChatForm {
     pub with_images: bool,
     /// Whether answers get pictures: a box that is not ticked is not sent.
     pub images: bool,
+    /// How several personas answer one message.
+    pub answers: Option<Answering>,
 }
 
 impl ChatForm {
     /// What it says about the settings.
     pub fn patch(self) -> SettingsPatch {
-        let Self { filled, model, window, name, appearance, overview, with_images, images } = self;
+        let Self { filled, model, window, name, appearance, overview, .. } = self;
         if !filled {
             return SettingsPatch::default();
         }
         let user_persona = Some(UserPersona { name, appearance, overview });
-        let images = with_images.then_some(images);
-        SettingsPatch { model: Some(model), user_persona, window, images }
+        let images = self.with_images.then_some(self.images);
+        let answers = self.answers;
+        SettingsPatch { model: Some(model), user_persona, window, images, answers }
     }
 }
 
@@ -140,7 +143,10 @@ pub async fn begin_chat(
     use crate::{agent::NewChat, state::desk};
 
     let desk = desk()?;
-    let new = |settings| NewChat { persona: persona.clone(), mode, title: String::new(), settings };
+    let new = |settings| {
+        let persona = persona.clone();
+        NewChat { persona, mode, settings, ..NewChat::default() }
+    };
     let chat = match desk.agent.create_chat(&desk.scope, new(settings.patch())).await {
         // What is remembered may name a model that is gone.
         Err(ApiError::Invalid { .. }) => {
@@ -235,20 +241,30 @@ pub async fn save_chat(
     let known = desk.read().await?.chat_at(&id, revision).await?;
     let title = Some(title).filter(|title| *title != known.title);
     let (mode, base) = (Some(mode), Some(revision));
-    let changes = ChatChanges { title, mode, settings: settings.patch(), base };
+    let settings = settings.patch();
+    let changes = ChatChanges { title, mode, settings, base, ..ChatChanges::default() };
     Ok(desk.agent.change_chat(&desk.scope, &id, changes).await?.revision)
 }
 
-/// Lets the persona speak as it is now.
+/// Lets the personas speak as they are now, and says the last turns to them again if that is wanted.
 #[server(prefix = "/fn", endpoint = "update_chat_persona")]
 pub async fn update_chat_persona(
     /// In which chat.
     id: ConversationId,
+    /// How many turns are said again.
+    #[server(default)]
+    replay: usize,
 ) -> Result<Revision, ApiError> {
-    use crate::state::desk;
+    use crate::state::{desk, device};
 
     let desk = desk()?;
-    Ok(desk.agent.update_personas(&desk.scope, &id).await?.persona_revision)
+    let turns = Some(replay).filter(|turns| *turns > 0);
+    let chat = desk.agent.update_and_replay(&desk.scope, &id, turns, Some(&device())).await?;
+    // The branch that was shown may be in the address.
+    if turns.is_some() {
+        leptos_axum::redirect(&format!("/chats/{id}"));
+    }
+    Ok(chat.persona_revision)
 }
 
 /// Moves a chat to the bin and goes to the list.

@@ -23,17 +23,32 @@ pub async fn say(
     /// In a chat: whether the companion is asked instead.
     #[server(default)]
     aside: bool,
+    /// In a chat: whether it waits for the answer that is being given.
+    #[server(default)]
+    wait: bool,
 ) -> Result<RunId, ApiError> {
     use crate::{
         agent::ChatWords,
         domain::field::unix_lines,
-        state::{chat_at, desk, device, viewed},
+        state::{chat_at, desk, device, is_plain_form, viewed},
     };
 
     let desk = desk()?;
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
         let words = ChatWords { content: unix_lines(&words), parent, device: Some(device()) };
-        return Ok(desk.agent.say_in_chat(&desk.scope, &chat, words).await?.id);
+        let said = match wait {
+            true => Err(ApiError::Busy { run_id: RunId::default() }),
+            false => desk.agent.say_in_chat(&desk.scope, &chat, words.clone()).await,
+        };
+        return match said {
+            // Where nobody can be asked, it waits: nothing that was written is lost.
+            Err(ApiError::Busy { .. }) if wait || is_plain_form() => {
+                desk.agent.queue(&desk.scope, &chat, words).await?;
+                let last = desk.read().await?.last_run(&chat).await?;
+                Ok(last.map(|run| run.id).unwrap_or_default())
+            }
+            said => Ok(said?.id),
+        };
     }
     let view = viewed(&desk, &at, &marked).await?;
     let run = desk.agent.say(&desk.scope, &view.listener, &words, Some(view.context)).await?;
@@ -66,7 +81,7 @@ pub async fn retry_run(
     // In a chat, this device goes along to the new answer.
     let chat = &run.conversation_id;
     if desk.read().await?.chat(chat).await.is_ok() {
-        desk.agent.go_to(&desk.scope, chat, &run.message_id, Some(&device())).await?;
+        desk.agent.go_to(&desk.scope, chat, run.follows(), Some(&device())).await?;
     }
     Ok(run.id)
 }

@@ -23,7 +23,9 @@ async fn a_chat_is_begun_read_changed_and_listed(house: House) {
     assert_eq!((&made["title"], &made["titledBy"]), (&json!("New chat"), &json!("new")));
     assert_eq!((&made["mode"], &made["personaRevision"]), (&json!("roleplay"), &json!(1)));
     let none = json!({"name": "", "appearance": "", "overview": ""});
-    let settings = json!({"model": "", "userPersona": none, "window": 20, "images": true});
+    let settings = json!({
+        "model": "", "userPersona": none, "window": 20, "images": true, "answers": "in_turn",
+    });
     assert_eq!(made["settings"], settings);
     let path = format!("{CHATS}/{}", made["id"].as_str().unwrap());
     assert_eq!(house.get(&path).await.good()["members"][0]["name"], "Optimist");
@@ -125,6 +127,7 @@ async fn bad_settings_are_told_by_field_and_change_nothing(house: House) {
         (json!({"settings": {"window": 9}}), invalid("settings.window")),
         (json!({"settings": {"window": 21}}), invalid("settings.window")),
         (json!({"settings": {"colour": 1}}), invalid("colour")),
+        (json!({"settings": {"answers": "at_will"}}), invalid("answers")),
         (
             json!({"settings": {"userPersona": {"name": "x".repeat(101)}}}),
             invalid("settings.userPersona.name"),

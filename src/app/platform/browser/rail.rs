@@ -86,8 +86,9 @@ impl Following {
         Self(StoredValue::new_local(None))
     }
 
-    /// Follows a run: its pieces are put in place, and `told` hears whether it is over.
-    pub fn open(self, run: &RunId, told: impl Fn(bool) + Clone + 'static) {
+    /// Follows a run, or several with commas between them: their pieces are put in place, and `told` hears
+    /// whether all is over.
+    pub fn open(self, run: &str, told: impl Fn(bool) + Clone + 'static) {
         let lost = told.clone();
         let on_patch = move |data: String| {
             let patch: Patch = serde_json::from_str(&data).unwrap_or_default();
@@ -279,12 +280,13 @@ pub fn marked_text() -> String {
 }
 
 /// Sends a form of ours.
-pub async fn send_words(form: HtmlFormElement, aside: bool) -> Result<RunId, ApiError> {
+pub async fn send_words(form: HtmlFormElement, aside: bool, wait: bool) -> Result<RunId, ApiError> {
     let hidden = |name: &str| -> Option<HtmlInputElement> {
         form.query_selector(&format!("input[name={name}]")).ok().flatten()?.dyn_into().ok()
     };
     if let (Some(to_companion), Some(parent)) = (hidden("aside"), hidden("parent")) {
         to_companion.set_disabled(!aside);
+        hidden("wait").iter().for_each(|field| field.set_disabled(!wait));
         // In a chat, what is said follows what is shown.
         let chat = by_id("chat");
         let said = |name: &str| chat.as_ref().and_then(|chat| chat.get_attribute(name));

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     app::{components::notice::use_notices, pages::ServedPage},
-    domain::{error::ApiError, id::RunId},
+    domain::error::ApiError,
 };
 
 /// The element whose content is fetched.
@@ -85,7 +85,7 @@ pub fn served(page: ServedPage) -> AnyView {
             return;
         }
         scroll_to_end();
-        following.open(&RunId::new(run), move |over| {
+        following.open(&run, move |over| {
             if over {
                 followed.try_set_value(String::new());
                 refresh_served();
@@ -178,7 +178,7 @@ pub fn served(page: ServedPage) -> AnyView {
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
 }
 
-/// The run that the page follows; empty when there is none.
+/// The runs that the page follows, with commas between them; empty when there are none.
 fn followed_run() -> String {
     let follows = document().query_selector("#served [data-follow]").ok().flatten();
     follows.and_then(|follows| follows.get_attribute("data-follow")).unwrap_or_default()

@@ -18,7 +18,7 @@ impl Following {
     }
 
     /// Follows nothing.
-    pub fn open(self, _: &RunId, _: impl Fn(bool) + Clone + 'static) {}
+    pub fn open(self, _: &str, _: impl Fn(bool) + Clone + 'static) {}
 
     /// There is nothing to close.
     pub fn close(self) {}
@@ -62,7 +62,11 @@ pub fn marked_text() -> String {
 }
 
 /// Nobody speaks on the server.
-pub async fn send_words(_: leptos::web_sys::HtmlFormElement, _: bool) -> Result<RunId, ApiError> {
+pub async fn send_words(
+    _: leptos::web_sys::HtmlFormElement,
+    _: bool,
+    _: bool,
+) -> Result<RunId, ApiError> {
     Err(ApiError::Offline)
 }
 

@@ -1,0 +1,105 @@
+//! What comes next in a chat once the answer is there, and putting something into that line.
+
+use aide::axum::{
+    ApiRouter,
+    routing::{get_with, patch_with},
+};
+use axum::Json;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::extract::{Body, Created, Segments};
+use crate::{
+    agent::{ChatWords, NextChange},
+    domain::{
+        error::ApiError,
+        id::{ConversationId, MessageId, NextId},
+        line::NextItem,
+        list::Page,
+    },
+    state::{AppState, Desk},
+};
+
+pub fn routes() -> ApiRouter<AppState> {
+    ApiRouter::new()
+        .api_route(
+            "/api/chats/{id}/queue",
+            get_with(list, |op| op.summary("What comes next in a chat."))
+                .post_with(add, |op| op.summary("Say something once the answer is there.")),
+        )
+        .api_route(
+            "/api/chats/{id}/queue/{nextId}",
+            patch_with(change, |op| op.summary("Hold what comes next, or let it go on."))
+                .delete_with(take_back, |op| op.summary("Take something out of the line.")),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ChatPath {
+    /// The chat.
+    id: ConversationId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct NextPath {
+    /// The chat.
+    id: ConversationId,
+    /// What comes next.
+    next_id: NextId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Said {
+    /// What is said, up to 50 000 characters.
+    content: String,
+    /// What it follows; without it, what the device last saw.
+    parent_id: Option<MessageId>,
+    /// The device that says it.
+    device_id: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    /// Other words.
+    content: Option<String>,
+    /// Whether it waits for a person (`true`), or goes on by itself (`false`).
+    held: Option<bool>,
+}
+
+async fn list(
+    desk: Desk,
+    Segments(path): Segments<ChatPath>,
+) -> Result<Json<Page<NextItem>>, ApiError> {
+    let items = desk.agent.what_comes_next(&desk.scope, &path.id).await?;
+    Ok(Json(Page { items, next: None }))
+}
+
+async fn add(
+    desk: Desk,
+    Segments(path): Segments<ChatPath>,
+    Body(said): Body<Said>,
+) -> Result<Created<NextItem>, ApiError> {
+    let Said { content, parent_id, device_id } = said;
+    let words = ChatWords { content, parent: parent_id, device: device_id };
+    Ok(Created(desk.agent.queue(&desk.scope, &path.id, words).await?))
+}
+
+async fn change(
+    desk: Desk,
+    Segments(path): Segments<NextPath>,
+    Body(changes): Body<Changes>,
+) -> Result<Json<NextItem>, ApiError> {
+    let Changes { content, held } = changes;
+    let change = NextChange { content, held };
+    Ok(Json(desk.agent.change_next(&desk.scope, &path.id, &path.next_id, change).await?))
+}
+
+async fn take_back(
+    desk: Desk,
+    Segments(path): Segments<NextPath>,
+) -> Result<Json<NextItem>, ApiError> {
+    Ok(Json(desk.agent.drop_next(&desk.scope, &path.id, &path.next_id).await?))
+}

@@ -1,0 +1,271 @@
+//! Several personas answer one message: in turn, in parallel, with failures, stops and restarts.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    CHATS, begin, pair, parts, path, post, quiet, say, settle, spoken, text, until, words,
+};
+use crate::support::{House, error, on_both, request};
+
+on_both!(
+    in_turn_each_has_read_those_before_it_and_is_told_who_they_are,
+    in_parallel_each_reads_the_message_only_and_they_stand_in_their_order,
+    one_that_fails_leaves_the_others_and_can_be_asked_again,
+    in_turn_a_failure_does_not_silence_those_who_come_after,
+    a_stop_in_turn_lets_nobody_else_begin,
+    answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart,
+    another_answer_is_of_the_same_persona_and_stands_beside_the_first,
+    who_speaks_is_checked_and_what_is_refused_changes_nothing,
+    one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone,
+);
+
+fn names(page: &Value) -> Vec<Option<&str>> {
+    page["items"].as_array().unwrap().iter().map(|item| item["personaName"].as_str()).collect()
+}
+
+async fn in_turn_each_has_read_those_before_it_and_is_told_who_they_are(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_turn").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Well?"})).await.good();
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+    assert_eq!(words(&page), ["Well?", "Yes.", "No."]);
+    assert_eq!(names(&page), [None, Some("ann"), Some("ben")]);
+    assert_eq!(page["items"][2]["parentId"], page["items"][1]["id"]);
+    assert_eq!((&page["runs"], &page["line"]), (&json!([]), &json!([])));
+
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][2]["id"]));
+    let sent = house.get(&prompt).await.good();
+    let told = |message: &Value| (text(&message["role"]), text(&message["text"]));
+    let heard: Vec<_> = sent["messages"].as_array().unwrap().iter().map(told).collect();
+    let heard: Vec<(&str, &str)> =
+        heard.iter().map(|(role, text)| (role.as_str(), text.as_str())).collect();
+    assert_eq!(heard, [("user", "Well?"), ("user", "ann: Yes.")]);
+    let sections = sent["sections"].as_array().unwrap();
+    let others = sections.iter().find(|section| section["title"] == "Others").unwrap();
+    assert!(text(&others["text"]).contains("- ann"), "{others}");
+
+    // Each hears itself as itself, and the others by name.
+    post(&house, &format!("{chat}/messages"), json!({"content": "And?"})).await.good();
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 6).await;
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][4]["id"]));
+    let sent = house.get(&prompt).await.good();
+    let heard: Vec<String> =
+        sent["messages"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
+    assert_eq!(heard, ["Well?", "Yes.", "ben: No.", "And?"]);
+    assert_eq!(sent["messages"][1]["role"], "assistant");
+    let markdown = house.get(&format!("{chat}/markdown")).await.text;
+    assert!(markdown.contains("**ann**\n\nYes.") && markdown.contains("**ben**\n\nNo."));
+    let estimate = house.get(&format!("{chat}/estimate?content=Hi")).await.good();
+    assert!(estimate["inputTokens"].as_u64() > sent["tokens"].as_u64(), "both are counted");
+}
+
+async fn in_parallel_each_reads_the_message_only_and_they_stand_in_their_order(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two."}]));
+    let house = house.playing(&script);
+    let chat = pair(&house, "in_parallel").await;
+    let kept = post(&house, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    let runs = kept["runIds"].as_array().unwrap().clone();
+    assert_eq!((runs.len(), &runs[0]), (2, &kept["runId"]));
+    settle(&house, &json!({"runId": runs[1]})).await;
+    spoken(&house, &kept["runIds"]).await;
+
+    // The second is done, and waits for the first: nothing is kept before its place is sure.
+    let page = path(&house, &chat, "").await;
+    assert_eq!(words(&page), ["Count", "One ", "Two."]);
+    let states: Vec<&Value> =
+        page["runs"].as_array().unwrap().iter().map(|run| &run["status"]).collect();
+    assert_eq!(states, ["running", "done"]);
+    let tree = house.get(&format!("{chat}/tree")).await.good();
+    assert_eq!(tree["items"].as_array().unwrap().len(), 1);
+    let refused = post(&house, &format!("{chat}/messages"), json!({"content": "More"})).await;
+    assert_eq!(refused.error(), error(409, "busy", ""));
+    assert_eq!(refused.json()["error"]["runId"], runs[0]);
+    let edit = format!("/api/messages/{}/edit", text(&kept["id"]));
+    let refused = post(&house, &edit, json!({"content": "x", "answer": true})).await;
+    assert_eq!(refused.error(), error(409, "busy", ""));
+    let html = house.get(&chat.replace("/api", "")).await.text;
+    assert!(html.contains(&format!("data-follow=\"{}\"", text(&runs[0]))), "one goes on");
+    assert!(html.contains("turns beside"), "they stand side by side");
+
+    post(&house, &format!("/api/runs/{}/stop", text(&runs[0])), json!({})).await.good();
+    let page = path(&house, &chat, "").await;
+    assert_eq!(
+        (words(&page), names(&page)[1]),
+        (vec!["Count".into(), "One ".into(), "Two.".into()], Some("ann"))
+    );
+    assert_eq!(page["items"][2]["parentId"], page["items"][1]["id"]);
+    assert_eq!(page["leaf"], page["items"][2]["id"]);
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][2]["id"]));
+    let sent = house.get(&prompt).await.good();
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1, "it read the message only");
+    // What is said next follows all of them.
+    let next = post(&house, &format!("{chat}/messages"), json!({"content": "On"})).await.good();
+    settle(&house, &json!({"runId": next["runIds"][1]})).await;
+    assert_eq!(words(&path(&house, &chat, "").await)[..4], ["Count", "One ", "Two.", "On"]);
+}
+
+async fn one_that_fails_leaves_the_others_and_can_be_asked_again(house: House) {
+    let broken = json!([{"error": {"fault": "auth", "message": "No key."}}]);
+    let first = house.playing(&parts(broken, json!([{"text": "Two."}])));
+    let chat = pair(&first, "in_parallel").await;
+    let kept = post(&first, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    let page = until(&first, &chat, |page| quiet(page) && words(page).len() == 2).await;
+    assert_eq!(words(&page), ["Count", "Two."]);
+    let failed = &page["runs"][0];
+    assert_eq!((&failed["personaId"], &failed["status"]), (&json!("ann"), &json!("failed")));
+    assert_eq!(failed["id"], kept["runId"]);
+    let html = first.get(&chat.replace("/api", "")).await.text;
+    assert!(html.contains("Retry"), "the failure is told where it happened");
+
+    let house = house.playing(&parts(json!([{"text": "One."}]), json!([{"text": "Two."}])));
+    let retry = format!("/api/runs/{}/retry", text(&failed["id"]));
+    let again = post(&house, &retry, json!({})).await.good();
+    settle(&house, &json!({"runId": again["id"]})).await;
+    let page = path(&house, &chat, "").await;
+    assert_eq!(words(&page), ["Count", "Two.", "One."]);
+    assert_eq!(names(&page)[1..], [Some("ben"), Some("ann")]);
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][2]["id"]));
+    let sent = house.get(&prompt).await.good();
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1, "it was asked the same again");
+}
+
+async fn in_turn_a_failure_does_not_silence_those_who_come_after(house: House) {
+    let broken = json!([{"error": {"fault": "auth", "message": "No key."}}]);
+    let house = house.playing(&parts(broken, json!([{"text": "Here."}])));
+    let chat = pair(&house, "in_turn").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Hello?"})).await.good();
+
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 2).await;
+
+    assert_eq!((words(&page)[1].as_str(), names(&page)[1]), ("Here.", Some("ben")));
+    assert_eq!(page["runs"][0]["personaId"], "ann");
+}
+
+async fn a_stop_in_turn_lets_nobody_else_begin(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two."}]));
+    let house = house.playing(&script);
+    let chat = pair(&house, "in_turn").await;
+    let kept = post(&house, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    spoken(&house, &kept["runIds"]).await;
+    let page = path(&house, &chat, "").await;
+    assert_eq!(page["line"][0]["personaIds"], json!(["ben"]));
+    let html = house.get(&chat.replace("/api", "")).await.text;
+    assert!(html.contains("Still to answer"), "it is told who comes next");
+
+    post(&house, &format!("/api/runs/{}/stop", text(&kept["runId"])), json!({})).await.good();
+
+    let page = path(&house, &chat, "").await;
+    assert_eq!((words(&page), &page["line"]), (vec!["Count".into(), "One ".into()], &json!([])));
+}
+
+async fn answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart(house: House) {
+    let stall = |words: &str| json!([{"text": words}, "stall"]);
+    let gone = house.playing(&parts(stall("One "), stall("Two ")));
+    let chat = pair(&gone, "in_parallel").await;
+    let kept = post(&gone, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    spoken(&gone, &kept["runIds"]).await;
+
+    let next = house.playing(&json!({"answers": []}));
+    assert_eq!(next.state.agent.recover().await.unwrap(), 2);
+
+    let page = path(&next, &chat, "").await;
+    assert_eq!(words(&page), ["Count", "One ", "Two "]);
+    assert_eq!(names(&page)[1..], [Some("ann"), Some("ben")]);
+    assert_eq!(page["items"][2]["parentId"], page["items"][1]["id"]);
+}
+
+async fn another_answer_is_of_the_same_persona_and_stands_beside_the_first(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_parallel").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Well?"})).await.good();
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+
+    let regenerate = format!("/api/messages/{}/regenerate", text(&page["items"][2]["id"]));
+    let kept = post(&house, &regenerate, json!({})).await.good();
+    settle(&house, &kept).await;
+
+    let page = path(&house, &chat, "").await;
+    assert_eq!(
+        (words(&page), names(&page)[2]),
+        (vec!["Well?".into(), "Yes.".into(), "No.".into()], Some("ben"))
+    );
+    assert_eq!(
+        (&page["items"][2]["position"], &page["items"][2]["siblings"]),
+        (&json!(2), &json!(2))
+    );
+    // Whoever does not speak there any more is not asked again.
+    house.call(Method::PATCH, &chat, json!({"members": ["ann"]})).await.good();
+    assert_eq!(post(&house, &regenerate, json!({})).await.error(), error(409, "not_now", ""));
+    assert_eq!(names(&path(&house, &chat, "").await)[2], Some("ben"));
+    // A moment of one of several is a test of that one.
+    let made = format!("/api/messages/{}/test-input", text(&page["items"][2]["id"]));
+    let made = post(&house, &made, json!({})).await.good();
+    assert_eq!((&made["personaId"], &made["content"]), (&json!("ben"), &json!("Well?")));
+}
+
+async fn who_speaks_is_checked_and_what_is_refused_changes_nothing(house: House) {
+    let chat = begin(&house, "optimist").await;
+    house.persona("gone", "You are gone.").await;
+    house.send(request(Method::DELETE, "/api/storage/personas/gone", None)).await.good();
+    for at in 0..9 {
+        house.persona(&format!("p{at}"), "x").await;
+    }
+    let nine: Vec<String> = (0..9).map(|at| format!("p{at}")).collect();
+    let before = house.get(&chat).await.good();
+    let invalid = error(422, "invalid", "members");
+    for (members, expected) in [
+        (json!(["optimist", "nobody"]), invalid.clone()),
+        (json!(["optimist", "optimist"]), invalid.clone()),
+        (json!([]), invalid.clone()),
+        (json!(nine), invalid.clone()),
+        (json!("optimist"), invalid.clone()),
+        (json!(["optimist", "gone"]), error(409, "in_bin", "")),
+    ] {
+        let answer = house.call(Method::PATCH, &chat, json!({"members": members})).await;
+        assert_eq!(answer.error(), expected, "{members}");
+    }
+    assert_eq!(house.get(&chat).await.good()["members"], before["members"]);
+    assert_eq!(house.get(&chat).await.good()["revision"], before["revision"]);
+    let twice = post(&house, CHATS, json!({"personaIds": ["optimist", "optimist"]})).await;
+    assert_eq!(twice.error(), invalid);
+
+    // Who is there keeps their version; a new one comes as it is now.
+    let persona = "/api/storage/personas/optimist";
+    house.call(Method::PUT, persona, json!({"notes": "Newer."})).await.good();
+    let members = json!({"members": ["skeptic", "optimist"]});
+    let changed = house.call(Method::PATCH, &chat, members).await.good();
+    let known = |at: usize| {
+        (text(&changed["members"][at]["personaId"]), changed["members"][at]["revision"].clone())
+    };
+    assert_eq!([known(0), known(1)], [("skeptic".into(), json!(1)), ("optimist".into(), json!(1))]);
+    assert_eq!(changed["personaId"], "skeptic");
+    let listed = house.get(&format!("{CHATS}?personaId=optimist")).await.good();
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    // The same by a plain form, and undone like every change.
+    let revision = changed["revision"].to_string();
+    let id = chat.rsplit('/').next().unwrap();
+    let fields =
+        [("id", id), ("revision", revision.as_str()), ("personas[0]", "optimist"), ("add", "ann")];
+    house.persona("ann", "You are Ann.").await;
+    assert_eq!(house.form("/fn/set_speakers", "/chats", &fields).await.status, 302);
+    let now = house.get(&chat).await.good();
+    let ids: Vec<&Value> =
+        now["members"].as_array().unwrap().iter().map(|member| &member["personaId"]).collect();
+    assert_eq!(ids, ["optimist", "ann"]);
+}
+
+async fn one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_turn").await;
+    house.send(request(Method::DELETE, "/api/storage/personas/ben", None)).await.good();
+    let (_, reply) = say(&house, &chat, json!({"content": "Well?"})).await;
+    let page = until(&house, &chat, quiet).await;
+    assert_eq!((words(&page).len(), &page["items"][1]["id"]), (2, &json!(reply)));
+
+    house.send(request(Method::DELETE, "/api/storage/bin/persona/ben", None)).await.good();
+    let renamed = house.call(Method::PATCH, &chat, json!({"title": "Alone"})).await.good();
+    assert_eq!(renamed["members"].as_array().unwrap().len(), 1);
+    say(&house, &chat, json!({"content": "And now?"})).await;
+    assert_eq!(words(&until(&house, &chat, quiet).await).len(), 4);
+}
