@@ -106,7 +106,7 @@ impl Agent {
             let usage = Usage { input, output, ..Usage::default() };
             let more = Usage { input: Some(1000), ..Usage::default() };
             let price = |usage| route.model.price.map(|price| price.micros(usage));
-            let sum = |known: Option<i64>, cost: Option<i64>| Some(known? + cost?);
+            let sum = |known: Option<u64>, cost: Option<u64>| Some(known? + cost?);
             whole.cost_micros = sum(whole.cost_micros, price(usage));
             whole.more_micros = sum(whole.more_micros, price(more));
             whole.input_tokens += input_tokens;
