@@ -35,6 +35,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+pub use branch::Voice;
 pub use change::ChangeRow;
 pub use entry::EntryFilter;
 pub use error::StoreError;
@@ -48,7 +49,7 @@ pub use proposal::{Decision, ProposalRow};
 pub use run::{Answered, EventRow, OwnedRun};
 pub use search::{FoundDocument, Term, Wanted};
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
-pub use tree::{Mark, MarkedMessage, Voice};
+pub use tree::{Mark, MarkedMessage};
 pub use vector::{Near, Unembedded};
 pub use version::Author;
 pub use words::{Word, words};

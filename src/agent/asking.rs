@@ -16,7 +16,7 @@ use crate::{
         run::Run,
         tokens::estimate,
     },
-    providers::{Ask, ModelEvent, ProviderError, Thoughts},
+    providers::{Ask, ModelEvent, ProviderError},
     store::{Link, StoreError},
 };
 
@@ -47,7 +47,9 @@ impl Agent {
             None => link.branch(&run.message_id).await?,
         };
         let heard = match &brief.chat {
-            Some(chat) => link.voices(&run.message_id, i64::from(chat.window)).await?,
+            Some(chat) => {
+                link.voices(&run.conversation_id, &run.message_id, i64::from(chat.window)).await?
+            }
             None => Vec::new(),
         };
         let decided = notes::decided(link, run, &branch).await?;
@@ -74,7 +76,7 @@ impl Agent {
             turns: &turns,
             tools: if model.tools { brief.tools.specs() } else { &[] },
             max_tokens,
-            thoughts: Thoughts::AsIs,
+            thoughts: route.thoughts,
             quirks: route.quirks,
         };
         Ok(self.shared.providers.ask(route, &ask).peekable())

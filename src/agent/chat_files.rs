@@ -218,7 +218,7 @@ impl Agent {
             None => Vec::new(),
         };
         let voices = match &page.leaf {
-            Some(leaf) => link.voices(leaf, MAX_PATH).await?,
+            Some(leaf) => link.voices(id, leaf, MAX_PATH).await?,
             None => Vec::new(),
         };
         let persona = chat.members.first().map_or("Persona", |member| member.name.as_str());

@@ -64,7 +64,9 @@ impl Agent {
         check_device(ask.device.as_deref())?;
         let limit = ask.limit.unwrap_or(PATH_SIZE).clamp(1, MAX_PATH_SIZE);
         let mut link = self.read(scope).await?;
-        // The run is looked for first: if it ends before the path is read, its answer is in there.
+        // What comes next and the run are looked for first: what they lead to before the path is read is
+        // in there.
+        let line = link.line(chat).await?;
         let run = link.last_run(chat).await?;
         let conversation = chat_conversation(&mut link, chat).await?;
         if let Some(before) = &ask.before {
@@ -100,7 +102,6 @@ impl Agent {
             }
             items.push(self.being_written(&mut link, run, parts, leaf.as_ref()).await?);
         }
-        let line = link.line(chat).await?;
         Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run, runs, line })
     }
 

@@ -10,12 +10,12 @@ use crate::{
     domain::{
         change::ChangeState,
         error::ApiError,
-        id::MessageId,
+        id::{ConversationId, MessageId},
         message::{Message, Part, PartBody, Role},
         proposal::Source,
         run::Run,
     },
-    store::{Link, ProposalRow},
+    store::{Link, ProposalRow, StoreError},
 };
 
 /// The most that is told beside one question.
@@ -57,6 +57,21 @@ impl Sights {
     pub fn of(&self, message: &MessageId) -> Option<Arc<Sight>> {
         self.lock().iter().find(|(known, _)| known == message).map(|(_, sight)| sight.clone())
     }
+}
+
+/// Whether a chat came from a file, so that nobody here need have written it. What is begun here is
+/// answered by runs; what comes from a file stands there before the first of them.
+pub async fn is_imported(link: &mut Link, chat: &ConversationId) -> Result<bool, StoreError> {
+    let first = link.messages_after(chat, None, 2).await?;
+    for (place, message) in first.into_iter().map(|marked| marked.message).enumerate() {
+        let ran = message.run_id.is_some()
+            || (message.role == Role::User
+                && (place > 0 || link.run_of(&message.id).await?.is_some()));
+        if !ran {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What was decided about the drafts of this conversation since the model last began to speak.

@@ -38,7 +38,7 @@ impl Agent {
         let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
         let (window, room) = (recorded.window, recorded.room);
         let mut branch = link.branch_end(&run.message_id, i64::from(window)).await?;
-        let heard = link.voices(&run.message_id, i64::from(window)).await?;
+        let heard = link.voices(&run.conversation_id, &run.message_id, i64::from(window)).await?;
         let mut sent = branch.split_off(window::cut(&branch, room));
         voices::hear(&mut sent, &heard, &run.persona_id);
         let first_sent = sent.first().map(|message| message.id.clone());
@@ -94,7 +94,8 @@ impl Agent {
         let (sum, count) = answers.fold((0, 0), |(sum, count), tokens| (sum + tokens, count + 1));
         let output_tokens = sum.checked_div(count).unwrap_or(USUAL_ANSWER);
         branch.push(said(None, content, now()));
-        let mut whole = Estimate { cost_micros: Some(0), more_micros: Some(0), ..Estimate::default() };
+        let mut whole =
+            Estimate { cost_micros: Some(0), more_micros: Some(0), ..Estimate::default() };
         // Each of them reads the conversation and answers.
         for Speaker { route, sections, window, .. } in speakers {
             let branch = &branch[branch.len().saturating_sub(window as usize)..];

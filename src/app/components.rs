@@ -3,13 +3,13 @@
 pub mod answers;
 pub mod avatar;
 pub mod chat_compare;
-pub mod chat_list;
 pub mod chat_line;
+pub mod chat_list;
 pub mod chat_map;
 pub mod chat_moved;
 pub mod chat_settings;
-pub mod chat_story;
 pub mod chat_speakers;
+pub mod chat_story;
 pub mod chat_turn;
 pub mod draft_box;
 pub mod draft_card;

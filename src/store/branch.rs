@@ -1,4 +1,5 @@
-//! Branches of a chat as wholes: the way to a message, a stretch of it, and what was written around one.
+//! Branches of a chat as wholes: the way to a message, a stretch of it, who speaks there, and what was
+//! written around one.
 
 use super::{
     Link, MarkedMessage, StoreError,
@@ -7,9 +8,41 @@ use super::{
     tree::{MAX_STEPS, NodeRow},
 };
 use crate::domain::{
-    id::{ConversationId, MessageId},
+    id::{ConversationId, MessageId, PersonaId},
     message::Message,
+    tree::MAX_COUNTED,
 };
+
+/// A statement that begins with the way from a message of a chat upwards, as `path`: `$1` is the Space, `$2`
+/// the chat, `$3` the message, and `$4` how many messages the way has at most.
+macro_rules! upwards {
+    ($rest:literal) => {
+        concat!(
+            "with recursive path (message_id, parent_id, depth) as (
+                select message_id, parent_id, cast(0 as bigint) from message
+                where space_id = $1 and conversation_id = $2 and message_id = $3
+                union all
+                select m.message_id, m.parent_id, p.depth + 1 from message m
+                join path p on m.message_id = p.parent_id
+                where m.space_id = $1 and m.conversation_id = $2 and p.depth + 1 < $4
+            )
+            ",
+            $rest
+        )
+    };
+}
+pub(super) use upwards;
+
+/// Who said a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voice {
+    /// The message.
+    pub message: MessageId,
+    /// The persona that said it.
+    pub persona: PersonaId,
+    /// What it was called then.
+    pub name: String,
+}
 
 impl Link {
     /// The way from a message up to the beginning, itself first.
@@ -18,15 +51,7 @@ impl Link {
         chat: &ConversationId,
         from: &MessageId,
     ) -> Result<Vec<MessageId>, StoreError> {
-        const SQL: &str = "with recursive path (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth < $4
-            )
-            select message_id from path order by depth";
+        const SQL: &str = upwards!("select message_id from path order by depth");
         let space = self.space.clone();
         let ids: Vec<String> = on!(self, wire => sqlx::query_scalar(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(from.as_str()).bind(MAX_STEPS)
@@ -43,26 +68,112 @@ impl Link {
         skip: usize,
         take: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        const SQL: &str = "with recursive path (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth + 1 < $5
-            )
-            select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
+        const SQL: &str = upwards!(
+            "select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at
             from path p join message m on m.space_id = $1 and m.message_id = p.message_id
-            where p.depth >= $4 order by p.depth desc";
+            where p.depth >= $5 order by p.depth desc"
+        );
         if take == 0 {
             return Ok(Vec::new());
         }
         let space = self.space.clone();
         let rows: Vec<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(skip as i64)
-            .bind((skip + take) as i64).fetch_all(wire).await?);
+            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str())
+            .bind((skip + take) as i64).bind(skip as i64).fetch_all(wire).await?);
         rows.into_iter().map(Message::try_from).collect()
+    }
+
+    /// The message on the way up from one, itself included, that is hidden with all that follows it:
+    /// the one nearest to the beginning.
+    pub async fn pruned_above(
+        &mut self,
+        chat: &ConversationId,
+        message: &MessageId,
+    ) -> Result<Option<MessageId>, StoreError> {
+        const ANY: &str = "select count(*) from (select 1 from message where space_id = $1
+            and conversation_id = $2 and pruned_at is not null limit 1) as pruned";
+        const SQL: &str = upwards!(
+            "select m.message_id from path p
+            join message m on m.space_id = $1 and m.message_id = p.message_id
+            where m.pruned_at is not null order by p.depth desc limit 1"
+        );
+        let space = self.space.clone();
+        let any: i64 = on!(self, wire => sqlx::query_scalar(ANY)
+            .bind(space.as_str()).bind(chat.as_str()).fetch_one(wire).await?);
+        if any == 0 {
+            return Ok(None);
+        }
+        let pruned: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str()).bind(MAX_STEPS)
+            .fetch_optional(wire).await?);
+        Ok(pruned.map(MessageId::new))
+    }
+
+    /// Whether `above` stands on the way from a message to the beginning, or is that message.
+    pub async fn is_above(
+        &mut self,
+        chat: &ConversationId,
+        above: &MessageId,
+        message: &MessageId,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = upwards!("select count(*) from path where message_id = $5");
+        let space = self.space.clone();
+        let found: i64 = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str())
+            .bind(MAX_STEPS).bind(above.as_str()).fetch_one(wire).await?);
+        Ok(found > 0)
+    }
+
+    /// How many messages lie on the path to one leaf and not on the path to another.
+    pub async fn apart(
+        &mut self,
+        chat: &ConversationId,
+        leaf: &MessageId,
+        other: &MessageId,
+    ) -> Result<i64, StoreError> {
+        const SQL: &str = upwards!(
+            ", other (message_id, parent_id, depth) as (
+                select message_id, parent_id, cast(0 as bigint) from message
+                where space_id = $1 and conversation_id = $2 and message_id = $5
+                union all
+                select m.message_id, m.parent_id, o.depth + 1 from message m
+                join other o on m.message_id = o.parent_id
+                where m.space_id = $1 and m.conversation_id = $2 and o.depth + 1 < $4
+            )
+            select count(*) from path where message_id not in (select message_id from other)"
+        );
+        let space = self.space.clone();
+        Ok(on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(MAX_COUNTED)
+            .bind(other.as_str()).fetch_one(wire).await?))
+    }
+
+    /// Who said the last messages up to this one, at most so many. A person's words, and what was
+    /// imported, are nobody's.
+    pub async fn voices(
+        &mut self,
+        chat: &ConversationId,
+        leaf: &MessageId,
+        most: i64,
+    ) -> Result<Vec<Voice>, StoreError> {
+        const SQL: &str = upwards!(
+            "select m.message_id, r.persona_id, v.name from path p
+            join message m on m.space_id = $1 and m.message_id = p.message_id
+            join run r on r.space_id = $1 and r.run_id = m.run_id
+            join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
+                and v.revision = r.persona_revision"
+        );
+        let space = self.space.clone();
+        let rows: Vec<(String, String, String)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(most)
+            .fetch_all(wire).await?);
+        let voice = |(message, persona, name)| Voice {
+            message: MessageId::new(message),
+            persona: PersonaId::new(persona),
+            name,
+        };
+        Ok(rows.into_iter().map(voice).collect())
     }
 
     /// The messages of a chat that were written before one, or last, the newest first, the hidden ones

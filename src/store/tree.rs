@@ -4,7 +4,7 @@
 
 use sqlx::FromRow;
 
-use super::{Link, StoreError, conversation::MessageRow, link::on};
+use super::{Link, StoreError, branch::upwards, conversation::MessageRow, link::on};
 use crate::domain::{
     id::{ConversationId, MessageId, PersonaId},
     message::{Message, Part, PartBody},
@@ -56,17 +56,6 @@ pub struct MarkedMessage {
     pub pruned: bool,
 }
 
-/// Who said a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Voice {
-    /// The message.
-    pub message: MessageId,
-    /// The persona that said it.
-    pub persona: PersonaId,
-    /// What it was called then.
-    pub name: String,
-}
-
 /// What a person marks a message with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -88,15 +77,7 @@ impl Link {
     ) -> Result<Vec<PathMessage>, StoreError> {
         // Siblings share the parent. A parent that is null is asked for in its own words, or no index
         // would help.
-        const SQL: &str = "with recursive path (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth + 1 < $4
-            )
-            select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
+        const SQL: &str = upwards!("select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at, m.label, m.bookmarked_at, r.persona_id, r.persona_revision,
                 v.name as persona_name,
                 case when m.parent_id is null then (
@@ -140,7 +121,7 @@ impl Link {
             left join run r on r.space_id = $1 and r.run_id = m.run_id
             left join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
                 and v.revision = r.persona_revision
-            order by p.depth desc";
+            order by p.depth desc");
         let space = self.space.clone();
         let rows: Vec<PathRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str())
@@ -170,32 +151,6 @@ impl Link {
             });
         }
         Ok(path)
-    }
-
-    /// Who said the last messages up to this one, at most so many. A person's words, and what was
-    /// imported, are nobody's.
-    pub async fn voices(&mut self, leaf: &MessageId, most: i64) -> Result<Vec<Voice>, StoreError> {
-        const SQL: &str = "with recursive branch (message_id, parent_id, run_id, depth) as (
-                select message_id, parent_id, run_id, cast(0 as bigint) from message
-                where space_id = $1 and message_id = $2
-                union all
-                select m.message_id, m.parent_id, m.run_id, b.depth + 1 from message m
-                join branch b on m.message_id = b.parent_id
-                where m.space_id = $1 and b.depth + 1 < $3
-            )
-            select b.message_id, r.persona_id, v.name from branch b
-            join run r on r.space_id = $1 and r.run_id = b.run_id
-            join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
-                and v.revision = r.persona_revision";
-        let space = self.space.clone();
-        let rows: Vec<(String, String, String)> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(leaf.as_str()).bind(most).fetch_all(wire).await?);
-        let voice = |(message, persona, name)| Voice {
-            message: MessageId::new(message),
-            persona: PersonaId::new(persona),
-            name,
-        };
-        Ok(rows.into_iter().map(voice).collect())
     }
 
     /// How many messages follow the siblings of a message.
@@ -271,88 +226,6 @@ impl Link {
         let root: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
             .bind(space.as_str()).bind(chat.as_str()).fetch_one(wire).await?);
         Ok(root.map(MessageId::new))
-    }
-
-    /// The message on the way up from one, itself included, that is hidden with all that follows it:
-    /// the one nearest to the beginning.
-    pub async fn pruned_above(
-        &mut self,
-        chat: &ConversationId,
-        message: &MessageId,
-    ) -> Result<Option<MessageId>, StoreError> {
-        const ANY: &str = "select count(*) from (select 1 from message where space_id = $1
-            and conversation_id = $2 and pruned_at is not null limit 1) as pruned";
-        const SQL: &str = "with recursive path (message_id, parent_id, pruned_at, depth) as (
-                select message_id, parent_id, pruned_at, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, m.pruned_at, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth < $4
-            )
-            select message_id from path where pruned_at is not null order by depth desc limit 1";
-        let space = self.space.clone();
-        let any: i64 = on!(self, wire => sqlx::query_scalar(ANY)
-            .bind(space.as_str()).bind(chat.as_str()).fetch_one(wire).await?);
-        if any == 0 {
-            return Ok(None);
-        }
-        let pruned: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
-            .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str()).bind(MAX_STEPS)
-            .fetch_optional(wire).await?);
-        Ok(pruned.map(MessageId::new))
-    }
-
-    /// Whether `above` stands on the way from a message to the beginning, or is that message.
-    pub async fn is_above(
-        &mut self,
-        chat: &ConversationId,
-        above: &MessageId,
-        message: &MessageId,
-    ) -> Result<bool, StoreError> {
-        const SQL: &str = "with recursive path (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth < $5
-            )
-            select count(*) from path where message_id = $4";
-        let space = self.space.clone();
-        let found: i64 = on!(self, wire => sqlx::query_scalar(SQL)
-            .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str())
-            .bind(above.as_str()).bind(MAX_STEPS).fetch_one(wire).await?);
-        Ok(found > 0)
-    }
-
-    /// How many messages lie on the path to one leaf and not on the path to another.
-    pub async fn apart(
-        &mut self,
-        chat: &ConversationId,
-        leaf: &MessageId,
-        other: &MessageId,
-    ) -> Result<i64, StoreError> {
-        const SQL: &str = "with recursive path (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $3
-                union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth + 1 < $5
-            ), other (message_id, parent_id, depth) as (
-                select message_id, parent_id, cast(0 as bigint) from message
-                where space_id = $1 and conversation_id = $2 and message_id = $4
-                union all
-                select m.message_id, m.parent_id, o.depth + 1 from message m
-                join other o on m.message_id = o.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and o.depth + 1 < $5
-            )
-            select count(*) from path where message_id not in (select message_id from other)";
-        let space = self.space.clone();
-        Ok(on!(self, wire => sqlx::query_scalar(SQL)
-            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(other.as_str())
-            .bind(MAX_COUNTED).fetch_one(wire).await?))
     }
 
     /// A message of a chat, with the marks on it.

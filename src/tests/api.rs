@@ -278,6 +278,8 @@ async fn the_document_describes_every_route() {
             "/api/chats/{id}/leaf",
             "/api/chats/{id}/markdown",
             "/api/chats/{id}/messages",
+            "/api/chats/{id}/queue",
+            "/api/chats/{id}/queue/{nextId}",
             "/api/chats/{id}/tree",
             "/api/chats/{id}/update-persona",
             "/api/conversations/ambient",

@@ -6,22 +6,25 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::{
         desk::{Heard, ToolDesk},
+        is_imported,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
-        change::{Entity, EntityKind},
+        change::Entity,
+        id::ConversationId,
         proposal::Source,
         search::{Hit, SearchKind},
     },
     search::Question,
+    store::{Link, StoreError},
 };
 
 const HITS: u32 = 10;
 const MAX_HITS: u32 = 30;
 
-/// Finds personas, test inputs, pages, refs and tasks by their words: all words must occur, the last
-/// one may be a beginning, and "quoted words" must follow each other. Try fewer words when nothing is
-/// found. What is found is told with its type, its id, its title and the passage that fits.
+/// Finds personas, test inputs, pages, refs, tasks and chats by their words: all words must occur, the
+/// last one may be a beginning, and "quoted words" must follow each other. Try fewer words when nothing
+/// is found. What is found is told with its type, its id, its title and the passage that fits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Input {
@@ -64,7 +67,11 @@ impl Tool for Search {
             return Ok(ToolOutput::text("Nothing fits. Try fewer or other words."));
         }
         let seen: Vec<Seen> = found.items.into_iter().map(seen).collect();
-        let sources: Vec<Source> = seen.iter().filter_map(source).collect();
+        let mut link = desk.read().await?;
+        let mut sources = Vec::new();
+        for seen in &seen {
+            sources.extend(source(&mut link, seen).await?);
+        }
         desk.hear(Heard::Found, sources.iter().cloned());
         Ok(ToolOutput { sources, ..ToolOutput::json(&seen) })
     }
@@ -75,11 +82,16 @@ fn seen(hit: Hit) -> Seen {
     Seen { entity_type: hit.kind, entity_id: hit.id, title: hit.title, passage }
 }
 
-/// What a ref says was written elsewhere.
-fn source(seen: &Seen) -> Option<Source> {
-    (seen.entity_type == SearchKind::Ref).then(|| Source {
-        entity: Entity::new(EntityKind::Ref, &seen.entity_id),
+/// What a ref says, or a chat that was imported, was written elsewhere.
+async fn source(link: &mut Link, seen: &Seen) -> Result<Option<Source>, StoreError> {
+    let elsewhere = match seen.entity_type {
+        SearchKind::Ref => true,
+        SearchKind::Chat => is_imported(link, &ConversationId::new(&*seen.entity_id)).await?,
+        SearchKind::Persona | SearchKind::TestInput | SearchKind::Page | SearchKind::Task => false,
+    };
+    Ok(elsewhere.then(|| Source {
+        entity: Entity::new(seen.entity_type.into(), &seen.entity_id),
         title: seen.title.clone(),
         passage: seen.passage.clone(),
-    })
+    }))
 }

@@ -127,7 +127,7 @@ async fn bad_settings_are_told_by_field_and_change_nothing(house: House) {
         (json!({"settings": {"window": 9}}), invalid("settings.window")),
         (json!({"settings": {"window": 21}}), invalid("settings.window")),
         (json!({"settings": {"colour": 1}}), invalid("colour")),
-        (json!({"settings": {"answers": "at_will"}}), invalid("answers")),
+        (json!({"settings": {"answers": "at_will"}}), invalid("settings.answers")),
         (
             json!({"settings": {"userPersona": {"name": "x".repeat(101)}}}),
             invalid("settings.userPersona.name"),

@@ -146,7 +146,7 @@ async fn a_loop_begins_again_and_an_empty_one_does_not_turn() {
 fn what_is_no_script_is_told() {
     for (wrong, reason) in [
         ("", "EOF while parsing"),
-        ("{}", "missing field `answers`"),
+        ("3", "invalid type: integer"),
         (r#"{"answers": [[{"sing": "la"}]]}"#, "unknown variant `sing`"),
         (r#"{"answers": [[{"stop": "bored"}]]}"#, "unknown variant `bored`"),
         (r#"{"answers": [], "lop": true}"#, "unknown field `lop`"),
