@@ -22,9 +22,10 @@ macro_rules! upwards {
                 select message_id, parent_id, cast(0 as bigint) from message
                 where space_id = $1 and conversation_id = $2 and message_id = $3
                 union all
-                select m.message_id, m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and p.depth + 1 < $4
+                select m.message_id, m.parent_id, p.depth + 1 from path p
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.message_id = p.parent_id
+                    and p.depth + 1 < $4
             )
             ",
             $rest
@@ -71,8 +72,8 @@ impl Link {
         const SQL: &str = upwards!(
             "select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at
-            from path p join message m on m.space_id = $1 and m.message_id = p.message_id
-            where p.depth >= $5 order by p.depth desc"
+            from path p cross join message m
+            where m.space_id = $1 and m.message_id = p.message_id and p.depth >= $5 order by p.depth desc"
         );
         if take == 0 {
             return Ok(Vec::new());
@@ -95,8 +96,8 @@ impl Link {
             and conversation_id = $2 and pruned_at is not null limit 1) as pruned";
         const SQL: &str = upwards!(
             "select m.message_id from path p
-            join message m on m.space_id = $1 and m.message_id = p.message_id
-            where m.pruned_at is not null order by p.depth desc limit 1"
+            cross join message m
+            where m.space_id = $1 and m.message_id = p.message_id and m.pruned_at is not null order by p.depth desc limit 1"
         );
         let space = self.space.clone();
         let any: i64 = on!(self, wire => sqlx::query_scalar(ANY)
@@ -137,9 +138,9 @@ impl Link {
                 select message_id, parent_id, cast(0 as bigint) from message
                 where space_id = $1 and conversation_id = $2 and message_id = $5
                 union all
-                select m.message_id, m.parent_id, o.depth + 1 from message m
-                join other o on m.message_id = o.parent_id
-                where m.space_id = $1 and m.conversation_id = $2 and o.depth + 1 < $4
+                select m.message_id, m.parent_id, o.depth + 1 from other o
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.message_id = o.parent_id and o.depth + 1 < $4
             )
             select count(*) from path where message_id not in (select message_id from other)"
         );
@@ -159,10 +160,11 @@ impl Link {
     ) -> Result<Vec<Voice>, StoreError> {
         const SQL: &str = upwards!(
             "select m.message_id, r.persona_id, v.name from path p
-            join message m on m.space_id = $1 and m.message_id = p.message_id
+            cross join message m
             join run r on r.space_id = $1 and r.run_id = m.run_id
             join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
-                and v.revision = r.persona_revision"
+                and v.revision = r.persona_revision
+            where m.space_id = $1 and m.message_id = p.message_id"
         );
         let space = self.space.clone();
         let rows: Vec<(String, String, String)> = on!(self, wire => sqlx::query_as(SQL)

@@ -251,13 +251,14 @@ impl Link {
                 select message_id, parent_id, cast(0 as bigint) from message
                 where space_id = $1 and message_id = $2
                 union all
-                select m.message_id, m.parent_id, b.depth + 1 from message m
-                join branch b on m.message_id = b.parent_id
-                where m.space_id = $1 and b.depth + 1 < $3
+                select m.message_id, m.parent_id, b.depth + 1 from branch b
+                cross join message m
+                where m.space_id = $1 and m.message_id = b.parent_id and b.depth + 1 < $3
             )
             select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at
-            from branch b join message m on m.space_id = $1 and m.message_id = b.message_id
+            from branch b cross join message m
+            where m.space_id = $1 and m.message_id = b.message_id
             order by b.depth desc";
         let space = self.space.clone();
         let rows: Vec<MessageRow> = on!(self, wire => sqlx::query_as(SQL)

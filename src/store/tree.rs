@@ -1,6 +1,8 @@
 //! The messages of a chat as a tree: paths from a leaf upwards, siblings, marks, and the map.
 //!
-//! Every walk is bounded, so that no tree, however it came about, can hold a reader up.
+//! Every walk is bounded, so that no tree, however it came about, can hold a reader up. It is joined by
+//! `cross join`, which SQLite takes in the order it is written: it would rather go through all messages and
+//! ask of each whether it lies on the way.
 
 use sqlx::FromRow;
 
@@ -116,11 +118,11 @@ impl Link {
                         and s.conversation_id = $2 and s.parent_id = m.parent_id
                         and s.message_id > m.message_id and s.pruned_at is null)
                 end as following
-            from path p
-            join message m on m.space_id = $1 and m.message_id = p.message_id
+            from path p cross join message m
             left join run r on r.space_id = $1 and r.run_id = m.run_id
             left join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
                 and v.revision = r.persona_revision
+            where m.space_id = $1 and m.message_id = p.message_id
             order by p.depth desc");
         let space = self.space.clone();
         let rows: Vec<PathRow> = on!(self, wire => sqlx::query_as(SQL)
@@ -161,25 +163,26 @@ impl Link {
     ) -> Result<i64, StoreError> {
         // Neither database goes on with the walk when nobody wants more of its rows.
         const SQL: &str = "with recursive below (message_id, depth) as (
-                select s.message_id, cast(0 as bigint) from message s
-                where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
-                    and s.pruned_at is null and s.parent_id = $4
+                select message_id, cast(0 as bigint) from (select s.message_id from message s
+                    where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
+                        and s.pruned_at is null and s.parent_id = $4 limit $5) as beside
                 union all
-                select m.message_id, b.depth + 1 from message m
-                join below b on m.parent_id = b.message_id
-                where m.space_id = $1 and m.conversation_id = $2 and m.pruned_at is null
-                    and b.depth < $5
+                select m.message_id, b.depth + 1 from below b
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.parent_id = b.message_id
+                    and m.pruned_at is null and b.depth < $5
             )
             select count(*) from (select 1 from below where depth > 0 limit $5) as counted";
         const AT_ROOT: &str = "with recursive below (message_id, depth) as (
-                select s.message_id, cast(0 as bigint) from message s
-                where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
-                    and s.pruned_at is null and s.parent_id is null and $4 = ''
+                select message_id, cast(0 as bigint) from (select s.message_id from message s
+                    where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
+                        and s.pruned_at is null and s.parent_id is null and $4 = ''
+                    limit $5) as beside
                 union all
-                select m.message_id, b.depth + 1 from message m
-                join below b on m.parent_id = b.message_id
-                where m.space_id = $1 and m.conversation_id = $2 and m.pruned_at is null
-                    and b.depth < $5
+                select m.message_id, b.depth + 1 from below b
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.parent_id = b.message_id
+                    and m.pruned_at is null and b.depth < $5
             )
             select count(*) from (select 1 from below where depth > 0 limit $5) as counted";
         let space = self.space.clone();
@@ -293,9 +296,9 @@ impl Link {
                 select parent_id, cast(1 as bigint) from message
                 where space_id = $1 and message_id = $2
                 union all
-                select m.parent_id, p.depth + 1 from message m
-                join path p on m.message_id = p.parent_id
-                where m.space_id = $1 and p.depth < $3
+                select m.parent_id, p.depth + 1 from path p
+                cross join message m
+                where m.space_id = $1 and m.message_id = p.parent_id and p.depth < $3
             )
             select count(*) from path";
         let space = self.space.clone();

@@ -31,4 +31,5 @@ mod services;
 mod site;
 mod stories;
 mod support;
+mod walks;
 mod workbench;
