@@ -7,7 +7,7 @@ use super::{
     plan::Answer,
     progress::{Halt, Progress, Written},
     recall,
-    request::{Request, requests},
+    request::{Edge, Request, requests},
     story::Story,
     which::Which,
 };
@@ -15,13 +15,14 @@ use crate::providers::ToolSpec;
 
 /// The most requests of one message; a pasted text may look like many.
 const MOST: usize = 10;
+/// How many messages before this one say what "it" is.
+const RECENT: usize = 4;
 /// The most test inputs that one request deletes.
 const MOST_DELETED: usize = 8;
 
 /// What the agent says and uses next.
 pub fn answer(story: &Story<'_>, tools: &[ToolSpec]) -> Answer {
-    let asked = asked_back(story);
-    let mut requests = requests(story.text, asked.as_ref());
+    let mut requests = requests(story.text, before(story).as_ref());
     if requests.is_empty() {
         requests.push(Request::Unclear(String::new()));
     }
@@ -61,11 +62,25 @@ pub fn answer(story: &Story<'_>, tools: &[ToolSpec]) -> Answer {
     Answer { text: said.join("\n\n"), calls }
 }
 
-/// The request that the agent asked back about, which this message may complete.
-fn asked_back(story: &Story<'_>) -> Option<Request> {
-    let asked = story.said_before.is_some_and(|said| said.trim_end().ends_with('?'));
-    let before = story.earlier.last().filter(|_| asked)?;
-    requests(before, None).pop()
+/// The request that this message may go on with: the one that the agent asked back about, or else only
+/// a look at what was spoken of, since nothing is done again without being asked for.
+fn before(story: &Story<'_>) -> Option<Request> {
+    let said = story.said_before?.trim_end();
+    let recent = &story.earlier[story.earlier.len().saturating_sub(RECENT)..];
+    let (last, earlier) = recent.split_last()?;
+    let mut before = None;
+    for text in earlier {
+        before = match requests(text, before.as_ref()).pop() {
+            Some(asked @ Request::Incomplete(_)) => Some(asked),
+            request => request.and_then(|request| request.look()),
+        };
+    }
+    let last = requests(last, before.as_ref()).pop()?;
+    let is_asked = match &last {
+        Request::Incomplete(missing) => said.contains(missing.question()),
+        _ => said.ends_with('?'),
+    };
+    if is_asked { Some(last) } else { last.look() }
 }
 
 /// Does one request as far as it can be done, and tells it.
@@ -85,13 +100,18 @@ fn perform(
             let done = format!("the name is now **{name}**");
             answer::written(&written, &done, &format!("the new name **{name}**"))
         }
-        Request::AddToPrompt(text) => {
+        Request::AddToPrompt(text, edge) => {
             let old = progress.prompt()?;
             let gap = if old.is_empty() { "" } else { "\n\n" };
-            let written = set_prompt(progress, format!("{old}{gap}{text}"))?;
+            let (new, place) = match edge {
+                Edge::Beginning => (format!("{text}{gap}{old}"), "beginning"),
+                Edge::End => (format!("{old}{gap}{text}"), "end"),
+            };
+            let written = set_prompt(progress, new)?;
             let text = answer::snippet(text);
-            let done = format!("I added “{text}” to the end of the system prompt");
-            answer::written(&written, &done, &format!("“{text}” at the end of the system prompt"))
+            let done = format!("I added “{text}” to the {place} of the system prompt");
+            let draft = format!("“{text}” at the {place} of the system prompt");
+            answer::written(&written, &done, &draft)
         }
         Request::SetPrompt(text) => {
             let written = set_prompt(progress, text.clone())?;
@@ -150,7 +170,7 @@ fn perform(
         Request::Recall(recall) => recall::tell(*recall, story),
         Request::Greet(name) => format!("Nice to meet you, {name}."),
         Request::Solved(sum) => format!("{sum}."),
-        Request::Incomplete(question) => (*question).into(),
+        Request::Incomplete(missing) => missing.question().into(),
         Request::Unclear(said) => answer::unclear(said),
     })
 }
@@ -221,7 +241,9 @@ fn delete(progress: &mut Progress<'_>, place: usize) -> Result<String, Halt> {
     let input = progress.inputs()?[place].clone();
     let written = progress.write("delete_test_input", json!({ "id": input.id }))?;
     // The others keep their places: people count in the list that they saw.
-    progress.inputs()?[place].content = None;
+    if written == Written::Applied {
+        progress.inputs()?[place].content = None;
+    }
     let content = answer::snippet(input.content.as_deref().unwrap_or_default());
     let done = format!("I deleted the test input “{content}”");
     Ok(answer::written(&written, &done, &format!("the deletion of the test input “{content}”")))

@@ -31,6 +31,8 @@ const BEFORE_CONTENT: &[&str] = &[
     "line",
     "sentence",
 ];
+/// What says that a text comes, even one without quotation marks.
+pub const SAYS: &[&str] = &["say", "says", "saying", "asks", "asking", "="];
 const POLITE: &[&str] = &[
     "thanks", "thank", "you", "please", "great", "ok", "okay", "hi", "hello", "hey", "good",
     "nice", "cool", "perfect", "now", "yes", "sure", "well", "so", "much", "very", "a", "lot",
@@ -118,12 +120,33 @@ impl<'text> Clause<'text> {
         (!content.is_empty()).then(|| content.to_owned())
     }
 
+    /// The content that follows words such as "say".
+    pub fn said(&self) -> Option<String> {
+        self.without_lead(SAYS).content()
+    }
+
+    /// Without these words at the beginning. With a capital they begin the text that is meant.
+    pub fn without_lead(&self, lead: &[&str]) -> Self {
+        let leads = |word: &&Word| {
+            lead.contains(&word.plain.as_str())
+                && !self.text[word.start..].starts_with(char::is_uppercase)
+        };
+        self.rest(self.words.iter().take_while(leads).count())
+    }
+
     /// Without a "please" at the end.
     pub fn without_thanks(&self) -> Self {
         let end = self.words.iter().rposition(|word| {
             !["please", "thanks", "pls"].contains(&word.plain.as_str()) || word.quoted.is_some()
         });
         self.part(0..end.map_or(0, |place| place + 1))
+    }
+
+    /// Whether there is nothing in it but words of this list.
+    pub fn is_only(&self, list: &str) -> bool {
+        self.words
+            .iter()
+            .all(|word| word.quoted.is_none() && list.split(' ').any(|other| other == word.plain))
     }
 
     /// Whether there is nothing in it but politeness.
@@ -227,7 +250,7 @@ fn pieces(words: &[Word]) -> Vec<(Range<usize>, Border)> {
     let mut pieces = Vec::new();
     let (mut start, mut border) = (0, Border::Line);
     for (index, word) in words.iter().enumerate() {
-        let is_joint = word.quoted.is_none() && matches!(word.plain.as_str(), "and" | "then");
+        let is_joint = word.quoted.is_none() && matches!(word.plain.as_str(), "and" | "then" | "&");
         let after = match word.after {
             Some(';') => Some(Border::Line),
             _ if word.ends_line => Some(Border::Line),

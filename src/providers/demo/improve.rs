@@ -6,7 +6,7 @@ use super::{
     agent::set_prompt,
     answer,
     progress::{Halt, Progress, Written},
-    request::{Request, requests},
+    request::{Edge, Request, requests},
 };
 use crate::domain::enhancement::{Enhancement, OPENING};
 
@@ -64,7 +64,7 @@ pub fn understand(text: &str) -> Option<Vec<Request>> {
     let asked = requests(wish, None);
     let plain = |one: &Request| matches!(one, Request::Unclear(_) | Request::Incomplete(_));
     Some(match asked.is_empty() || asked.iter().any(plain) {
-        true => vec![Request::AddToPrompt(sentence(wish))],
+        true => vec![Request::AddToPrompt(sentence(wish), Edge::End)],
         false => asked,
     })
 }

@@ -2,12 +2,17 @@
 
 use super::{
     clause::Clause,
-    request::{Noun, Request},
+    request::{Missing, Noun, Request},
     topic,
     which::Which,
 };
 
-const TO: &[&str] = &["to", "into", "with", "by", "say", "says"];
+const TO: &[&str] = &["to", "into", "with", "by", "say", "says", "="];
+const AS: &[&str] = &["as"];
+const TO_OR_AS: &[&str] = &["as", "to", "into", "with", "by", "say", "says", "="];
+/// What begins a description of a test input rather than its words.
+const DESCRIBES: &[&str] =
+    &["that", "with", "where", "when", "who", "whose", "which", "in", "of", "to", "from"];
 /// The most test inputs that one request makes.
 const MOST: usize = 5;
 
@@ -15,9 +20,7 @@ const MOST: usize = 5;
 pub fn read(clause: &Clause<'_>) -> Request {
     let is_one = clause.has(&["input", "one"]) || clause.says("the test");
     match Which::read(clause) {
-        Some(which @ (Which::At(_) | Which::Last | Which::About(_))) if is_one => {
-            Request::ReadInput(which)
-        }
+        Some(which) if is_one && which.is_one() => Request::ReadInput(which),
         _ => Request::ListInputs,
     }
 }
@@ -46,18 +49,17 @@ pub fn add(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
                 .collect();
         }
     }
-    let after = clause.position_from(noun, &["says", "saying", "asks", "asking", "that", "with"]);
-    let after = after.unwrap_or_else(|| {
-        let is_pair = clause.words.get(noun + 1).is_some_and(|word| word.plain == "input");
-        noun + usize::from(is_pair)
+    let is_pair = clause.words.get(noun + 1).is_some_and(|word| word.plain == "input");
+    let rest = clause.rest(noun + 1 + usize::from(is_pair));
+    // "that says X", "which asks X".
+    let says = rest.position(&["says", "saying", "asks", "asking"]).filter(|place| *place < 2);
+    let told = rest.rest(says.map_or(0, |place| place + 1));
+    let describes = told.words.first().is_some_and(|word| DESCRIBES.contains(&word.plain.as_str()));
+    let content = told.without_lead(&["that", "with"]).content().filter(|content| {
+        let is_text = content.starts_with(char::is_uppercase) || content.ends_with('?');
+        content.contains(' ') && (is_text || !describes)
     });
-    match clause.rest(after + 1).content() {
-        Some(content) if content.contains(' ') => vec![Request::AddInput(content)],
-        _ => vec![Request::Incomplete(
-            "What should the test input say? Say for example: add a test input: 'What is 2+2?', or: \
-             add a test input about coding.",
-        )],
-    }
+    vec![content.map_or(Request::Incomplete(Missing::Input), Request::AddInput)]
 }
 
 /// How many are wanted.
@@ -72,28 +74,26 @@ fn count(clause: &Clause<'_>) -> usize {
 /// "change the test input about math to 'X'".
 pub fn change(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     let quote = clause.words.iter().rposition(|word| word.quoted.is_some());
-    let to = match quote {
+    let place = |names: &[&str]| match quote {
         // The last "to" before the quotation: what it is about may have one too.
-        Some(quote) => (0..quote).rev().find(|place| {
-            TO.contains(&clause.words[*place].plain.as_str())
-                && clause.words[*place].quoted.is_none()
-        }),
-        None => clause.position_from(noun, TO),
+        Some(quote) => clause
+            .part(0..quote)
+            .words
+            .iter()
+            .rposition(|word| word.quoted.is_none() && names.contains(&word.plain.as_str())),
+        None => clause.position_from(noun, names),
     };
+    let is_reworded = clause.has(&["rewrite", "reword", "rephrase"]);
+    let to = place(if is_reworded { TO_OR_AS } else { TO }).or_else(|| place(AS));
     let colon = clause.words.iter().position(|word| word.after == Some(':'));
-    let Some(to) = to.or(colon) else { return vec![Request::Incomplete(NO_CONTENT)] };
-    let which = Which::read(&clause.part(0..to)).unwrap_or(Which::It);
-    let content = clause.rest(to + 1).content();
-    vec![
-        content.map_or(Request::Incomplete(NO_CONTENT), |content| Request::ChangeInput {
-            which,
-            content,
-        }),
-    ]
+    let to = to.or(colon);
+    let which = Which::read(&clause.part(0..to.unwrap_or(clause.words.len())));
+    let which = which.unwrap_or(Which::It);
+    vec![match to.and_then(|to| clause.rest(to + 1).said()) {
+        Some(content) => Request::ChangeInput { which, content },
+        None => Request::Incomplete(Missing::Content(which)),
+    }]
 }
-
-const NO_CONTENT: &str = "What should the test input say instead? Say for example: change the second \
-    test input to 'What is 3+3?'";
 
 /// "delete the test input about math", "delete the last one".
 pub fn delete(
@@ -103,12 +103,13 @@ pub fn delete(
 ) -> Vec<Request> {
     let is_of_inputs = matches!(nouns.first(), Some((Noun::Inputs, _)));
     let follows = previous.is_some_and(Request::is_of_inputs);
-    match Which::read(clause) {
-        Some(which) if is_of_inputs || follows => vec![Request::DeleteInput(which)],
-        Some(which @ (Which::At(_) | Which::Last)) if clause.words.len() <= 4 => {
-            vec![Request::DeleteInput(which)]
-        }
-        None if is_of_inputs => vec![Request::DeleteInput(Which::It)],
+    let each = Which::each(clause);
+    let is_clear = is_of_inputs
+        || follows
+        || (clause.words.len() <= 4 && matches!(each.as_slice(), [Which::At(_) | Which::Last]));
+    match each.as_slice() {
+        [] if is_of_inputs => vec![Request::DeleteInput(Which::It)],
+        _ if is_clear => each.into_iter().map(Request::DeleteInput).collect(),
         _ => Vec::new(),
     }
 }

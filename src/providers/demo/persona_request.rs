@@ -1,15 +1,28 @@
 //! Requests to change the persona itself: its name and its system prompt.
 
-use super::{clause::Clause, request::Request};
+use super::{
+    clause::Clause,
+    request::{Edge, Missing, Request},
+};
 
-const TO: &[&str] = &["to", "as", "into", "with", "by"];
-const NO_NAME: &str = "Which name should the persona have? Say for example: change the name to \
-    'Helpful Assistant'.";
-const NO_PROMPT: &str = "I am scripted and cannot write a prompt by myself. Tell me the words, for \
-    example: add 'Be concise' to the system prompt, or: replace 'a' with 'b' in the system prompt.";
+const TO: &[&str] = &["to", "as", "into", "with", "by", "="];
+/// What may stand before "call it X".
+const WISHES: &str =
+    "i id we lets want would like to please can could you should just now then also ok";
+/// What may stand between "name" and a name.
+const BEFORE_NAME: &[&str] = &["to", "as", "be", "is", "called", "named", "of", "="];
 
-/// "call it X", "name the persona X", "its name should be X".
+/// "call it X", "name the persona X", "its name should be X", "it should be called X".
 pub fn naming(clause: &Clause<'_>) -> Option<Request> {
+    let wished = clause.position(&["called", "named"]).filter(|place| {
+        let before = clause.part(0..*place);
+        before.has(&["it", "persona", "character", "him", "her", "he", "she"])
+            && before.has(&["should", "must", "shall", "want", "like"])
+            && !before.has(&["a", "an", "what", "who", "which", "how", "why"])
+    });
+    if let Some(place) = wished {
+        return named(&clause.rest(place + 1));
+    }
     let be = clause.position(&["be"]).filter(|place| {
         let before = clause.part(0..*place);
         let wish = before.words.last().map_or("", |word| word.plain.as_str());
@@ -19,7 +32,10 @@ pub fn naming(clause: &Clause<'_>) -> Option<Request> {
     if let Some(place) = be.filter(|_| !clause.has(&["change", "set", "update", "rename"])) {
         return named(&clause.rest(place + 1));
     }
-    let verb = clause.position(&["call", "name"]).filter(|place| *place < 3)?;
+    let verb = clause.position(&["call", "name"])?;
+    if !clause.part(0..verb).is_only(WISHES) {
+        return None;
+    }
     let object = clause.rest(verb + 1);
     let plain = |place: usize| object.words.get(place).map_or("", |word| word.plain.as_str());
     let skipped = match (plain(0), plain(1)) {
@@ -38,7 +54,7 @@ pub fn rename(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     let name = to.and_then(|to| named(&clause.rest(to + 1)));
     let quoted = || clause.quotes().first().map(|name| Request::Rename((*name).to_owned()));
     let after = || named(&clause.rest(noun + 1));
-    vec![name.or_else(quoted).or_else(after).unwrap_or(Request::Incomplete(NO_NAME))]
+    vec![name.or_else(quoted).or_else(after).unwrap_or(Request::Incomplete(Missing::Name))]
 }
 
 /// "rename it to X", "change it to X", "replace 'a' with 'b'".
@@ -55,17 +71,17 @@ pub fn change_it(clause: &Clause<'_>, verb: usize, previous: Option<&Request>) -
             .iter()
             .take_while(|word| ["the", "this", "persona", "it"].contains(&word.plain.as_str()))
             .count();
-        let name = named(&object.rest(skipped)).filter(|_| is_rename);
-        return name.or(is_rename.then_some(Request::Incomplete(NO_NAME))).into_iter().collect();
+        let name = named(&object.rest(skipped)).unwrap_or(Request::Incomplete(Missing::Name));
+        return is_rename.then_some(name).into_iter().collect();
     };
     let content = clause.rest(to + 1);
     match previous {
-        _ if is_rename => vec![named(&content).unwrap_or(Request::Incomplete(NO_NAME))],
+        _ if is_rename => vec![named(&content).unwrap_or(Request::Incomplete(Missing::Name))],
         Some(Request::TellName | Request::Rename(_)) if clause.has(&["it"]) => {
             named(&content).into_iter().collect()
         }
         Some(Request::TellPrompt | Request::SetPrompt(_)) if clause.has(&["it"]) => {
-            content.content().map(Request::SetPrompt).into_iter().collect()
+            prompt(&content).map(Request::SetPrompt).into_iter().collect()
         }
         _ => Vec::new(),
     }
@@ -80,29 +96,36 @@ pub fn change_prompt(clause: &Clause<'_>, verb: usize, noun: usize) -> Vec<Reque
     let to = if colon { Some(noun) } else { clause.position_from(verb + 1, TO) };
     let request = match to {
         Some(to) if to < noun => {
-            let end = clause.position_from(to, &["in", "inside", "within"]).unwrap_or(noun);
+            let end = clause.part(0..noun).position_from(to, &["in", "inside", "within"]);
             let find = clause.part(verb + 1..to).content();
-            let replace = clause.part(to + 1..end.min(noun)).content();
+            let replace = end.and_then(|end| clause.part(to + 1..end).content());
             find.zip(replace).map(|(find, replace)| replacement(&find, &replace))
         }
-        Some(to) => {
-            let content = clause.rest(to + 1).content();
-            // "to be more concise" is a wish, not a prompt, and must not replace one.
-            let is_text = |text: &String| {
-                colon || !clause.quotes().is_empty() || text.starts_with(char::is_uppercase)
-            };
-            content.filter(is_text).map(Request::SetPrompt)
-        }
+        Some(to) if colon => clause.rest(to + 1).content().map(Request::SetPrompt),
+        Some(to) => prompt(&clause.rest(to + 1)).map(Request::SetPrompt),
         None => clause.quotes().first().map(|text| Request::SetPrompt((*text).to_owned())),
     };
-    vec![request.unwrap_or(Request::Incomplete(NO_PROMPT))]
+    // The answer to a wish is one more rule; only "change the prompt" asks for another one.
+    let is_wish = clause.words.len() > noun + 1 || clause.words[verb].plain == "make";
+    let missing = if is_wish { Missing::Addition(Edge::End) } else { Missing::Prompt };
+    vec![request.unwrap_or(Request::Incomplete(missing))]
+}
+
+/// The words of a prompt: "be more concise" is a wish, and must not replace one.
+fn prompt(clause: &Clause<'_>) -> Option<String> {
+    let is_quoted = !clause.quotes().is_empty();
+    clause.said().filter(|text| is_quoted || text.starts_with(char::is_uppercase))
 }
 
 /// "add 'X' to the system prompt".
 pub fn add_to_prompt(clause: &Clause<'_>, verb: usize, noun: usize) -> Vec<Request> {
+    let is_edge = |names: &[&str]| names.iter().any(|name| clause.says(&format!("the {name}")));
+    let begins =
+        clause.words[verb].plain == "prepend" || is_edge(&["beginning", "start", "top", "front"]);
+    let edge = if begins { Edge::Beginning } else { Edge::End };
     let quotes = clause.quotes();
     if !quotes.is_empty() {
-        return vec![Request::AddToPrompt(quotes.join("\n\n"))];
+        return vec![Request::AddToPrompt(quotes.join("\n\n"), edge)];
     }
     let to = clause
         .part(0..noun)
@@ -110,33 +133,36 @@ pub fn add_to_prompt(clause: &Clause<'_>, verb: usize, noun: usize) -> Vec<Reque
         .iter()
         .rposition(|word| ["to", "into", "in", "of"].contains(&word.plain.as_str()));
     let before = to.filter(|to| *to > verb + 1).and_then(|to| {
-        let end = if clause.part(0..to).says("the end") { to.saturating_sub(3) } else { to };
-        clause.part(verb + 1..end).content()
+        // "… at the end of the prompt".
+        let names_edge = clause.words[to].plain == "of" && (begins || is_edge(&["end"]));
+        clause.part(verb + 1..if names_edge { to.saturating_sub(3) } else { to }).content()
     });
     let after = clause.rest(noun + 1).content();
     let request = match clause.words[noun].after {
         Some(':') => after,
         _ => before.or(after),
     };
-    let request = request.map(Request::AddToPrompt);
-    vec![request.unwrap_or(Request::Incomplete(NO_PROMPT))]
+    let request = request.map(|text| Request::AddToPrompt(text, edge));
+    vec![request.unwrap_or(Request::Incomplete(Missing::Addition(edge)))]
 }
 
 /// "remove 'X' from the system prompt".
 pub fn remove_from_prompt(clause: &Clause<'_>) -> Vec<Request> {
     let request = clause.quotes().first().map(|find| replacement(find, ""));
-    vec![request.unwrap_or(Request::Incomplete(
-        "Which passage should go? Say for example: remove 'Be concise' from the system prompt.",
-    ))]
+    vec![request.unwrap_or(Request::Incomplete(Missing::Passage))]
 }
 
-fn replacement(find: &str, replace: &str) -> Request {
+/// Another text for a passage of the system prompt.
+pub fn replacement(find: &str, replace: &str) -> Request {
     Request::ReplaceInPrompt { find: find.to_owned(), replace: replace.to_owned() }
 }
 
-fn named(clause: &Clause<'_>) -> Option<Request> {
+/// The new name that a clause says.
+pub fn named(clause: &Clause<'_>) -> Option<Request> {
+    let clause = clause.without_lead(BEFORE_NAME);
     let name = clause.words.first().and_then(|word| word.quoted.clone());
     let name = name.or_else(|| clause.without_thanks().content())?;
     let name = name.trim().trim_end_matches(['.', '!', '?', ',', ';', ' ']);
+    let name = name.strip_suffix(" instead").unwrap_or(name);
     (!name.is_empty()).then(|| Request::Rename(name.to_owned()))
 }

@@ -1,5 +1,8 @@
 //! What people ask the persona editor's agent for, as far as a script can tell.
 
+mod missing;
+
+pub use self::missing::Missing;
 use super::{
     arithmetic,
     clause::{self, Clause},
@@ -23,8 +26,8 @@ pub enum Request {
     TellPersona,
     /// A new name.
     Rename(String),
-    /// More text at the end of the system prompt.
-    AddToPrompt(String),
+    /// More text at an end of the system prompt.
+    AddToPrompt(String, Edge),
     /// A new system prompt.
     SetPrompt(String),
     /// Another text for a passage of the system prompt.
@@ -64,13 +67,48 @@ pub enum Request {
     Greet(String),
     /// A sum and its result.
     Solved(String),
-    /// Something that is understood but for a piece: the question for it.
-    Incomplete(&'static str),
+    /// Something that is understood but for a piece.
+    Incomplete(Missing),
     /// Anything else, as it was said.
     Unclear(String),
 }
 
+/// An end of the system prompt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Edge {
+    /// Before everything else.
+    Beginning,
+    /// After everything else.
+    End,
+}
+
 impl Request {
+    /// The look at what it is about, so that "it" can be said of that.
+    pub fn look(&self) -> Option<Self> {
+        match self {
+            Self::TellName | Self::Rename(_) => Some(Self::TellName),
+            Self::TellPrompt
+            | Self::AddToPrompt(..)
+            | Self::SetPrompt(_)
+            | Self::ReplaceInPrompt { .. } => Some(Self::TellPrompt),
+            Self::TellPersona => Some(Self::TellPersona),
+            Self::ListInputs
+            | Self::ReadInput(_)
+            | Self::AddInput(_)
+            | Self::ChangeInput { .. }
+            | Self::DeleteInput(_)
+            | Self::RunInputs { .. } => Some(Self::ListInputs),
+            Self::Introduce
+            | Self::Thanks
+            | Self::Improve(_)
+            | Self::Recall(_)
+            | Self::Greet(_)
+            | Self::Solved(_)
+            | Self::Incomplete(_)
+            | Self::Unclear(_) => None,
+        }
+    }
+
     /// Whether it needs one look and nothing else, so that several can be done at once.
     pub fn is_look(&self) -> bool {
         matches!(self, Self::TellName | Self::TellPrompt | Self::TellPersona | Self::ListInputs)
@@ -78,15 +116,7 @@ impl Request {
 
     /// Whether it is about test inputs.
     pub fn is_of_inputs(&self) -> bool {
-        matches!(
-            self,
-            Self::ListInputs
-                | Self::ReadInput(_)
-                | Self::AddInput(_)
-                | Self::ChangeInput { .. }
-                | Self::DeleteInput(_)
-                | Self::RunInputs { .. }
-        )
+        self.look() == Some(Self::ListInputs)
     }
 }
 
@@ -125,12 +155,12 @@ const VERBS: &[(Verb, &[&str])] = &[
             "does",
         ],
     ),
-    (Verb::Add, &["add", "append", "include", "insert", "create", "write", "put"]),
+    (Verb::Add, &["add", "append", "prepend", "include", "insert", "create", "write", "put"]),
     (
         Verb::Change,
         &[
             "change", "update", "edit", "set", "rename", "replace", "modify", "rewrite", "make",
-            "turn", "reword", "swap",
+            "turn", "reword", "rephrase", "swap",
         ],
     ),
     (Verb::Delete, &["delete", "remove", "drop", "erase"]),
@@ -149,6 +179,14 @@ impl Verb {
             match (word.plain.as_str(), next) {
                 ("get", "rid") => Some((Self::Delete, place)),
                 ("test", "the" | "it" | "this") if place == 0 => Some((Self::Run, place)),
+                ("new" | "another", _) if place == 0 => Some((Self::Add, place)),
+                ("make", "a" | "an" | "new" | "another" | "one" | "two" | "three" | "some")
+                    if matches!(Noun::all(clause).first(), Some((Noun::Inputs, _))) =>
+                {
+                    Some((Self::Add, place))
+                }
+                ("give", "it" | "him" | "her") => Some((Self::Change, place)),
+                ("give", _) if clause.says("give the persona") => Some((Self::Change, place)),
                 (word, _) => {
                     let verb = VERBS.iter().find(|(_, names)| names.contains(&word))?;
                     Some((verb.0, place))
@@ -185,7 +223,12 @@ pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
     if let Some(improvements) = improve::understand(text) {
         return improvements;
     }
-    clause::read(text, asked, understand, Request::Unclear)
+    let told = clause::read(text, asked, understand, Request::Unclear);
+    let completed = match asked {
+        Some(Request::Incomplete(missing)) => missing.complete(text, &told),
+        _ => Vec::new(),
+    };
+    if completed.is_empty() { told } else { completed }
 }
 
 /// What one clause asks for; nothing when it cannot be told. `previous` is what was asked before it.
@@ -200,24 +243,16 @@ fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
         return vec![request];
     }
     let nouns = Noun::all(clause);
+    if let Some(requests) = changing_too(clause, &nouns, previous) {
+        return requests;
+    }
     let Some((verb, place)) = Verb::of(clause) else {
         return elliptic(clause, &nouns, previous);
     };
     let found = match verb {
-        Verb::Read => reading(clause, &nouns),
+        Verb::Read => reading(clause, &nouns, previous),
         Verb::Add => adding(clause, place, &nouns, previous),
-        Verb::Change => match nouns.first() {
-            Some((Noun::Inputs, noun)) => input_request::change(clause, *noun),
-            Some((Noun::Name, noun)) => persona_request::rename(clause, *noun),
-            Some((Noun::Prompt, noun)) => persona_request::change_prompt(clause, place, *noun),
-            None if previous.is_some_and(Request::is_of_inputs)
-                && clause.has(&["it"])
-                && !clause.has(&["rename"]) =>
-            {
-                input_request::change(clause, place)
-            }
-            None => persona_request::change_it(clause, place, previous),
-        },
+        Verb::Change => changing(clause, place, &nouns, previous),
         Verb::Delete => match nouns.first() {
             Some((Noun::Prompt, _)) => persona_request::remove_from_prompt(clause),
             _ => input_request::delete(clause, &nouns, previous),
@@ -251,7 +286,18 @@ pub fn small_talk(clause: &Clause<'_>) -> Option<Request> {
     .then_some(Request::Thanks)
 }
 
-fn reading(clause: &Clause<'_>, nouns: &[(Noun, usize)]) -> Vec<Request> {
+/// The words of a clause that only asks to see what was spoken of: "show it", "list them again".
+const SHOW_IT: &str = "show list display print view read see let me us it them that again now please to \
+    the result";
+
+fn reading(
+    clause: &Clause<'_>,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Vec<Request> {
+    if clause.has(&["it", "them", "that", "again", "result"]) && clause.is_only(SHOW_IT) {
+        return previous.and_then(Request::look).into_iter().collect();
+    }
     let mut requests = Vec::new();
     for (noun, _) in nouns {
         let request = match noun {
@@ -276,25 +322,90 @@ fn adding(
     nouns: &[(Noun, usize)],
     previous: Option<&Request>,
 ) -> Vec<Request> {
-    match nouns.iter().find(|(noun, _)| *noun != Noun::Name) {
-        Some((Noun::Prompt, noun)) => persona_request::add_to_prompt(clause, verb, *noun),
-        Some((_, noun)) => input_request::add(clause, *noun),
-        None => match (previous, clause.quotes().as_slice()) {
-            (_, []) if clause.has(&["about"]) && clause.has(&["another", "more"]) => {
-                input_request::add(clause, verb)
-            }
-            (_, []) => Vec::new(),
-            (Some(Request::AddInput(_)), quotes) => {
-                quotes.iter().map(|quote| Request::AddInput((*quote).to_owned())).collect()
-            }
-            (Some(Request::AddToPrompt(_)), quotes) => {
-                vec![Request::AddToPrompt(quotes.join("\n\n"))]
-            }
-            _ => vec![Request::Incomplete(
-                "Where should I add that? Say for example: add 'Be concise' to the system prompt, or: \
-                 add a test input: 'What is 2+2?'",
-            )],
+    let quotes: Vec<String> = clause.quotes().into_iter().map(str::to_owned).collect();
+    let noun = nouns.iter().find(|(noun, _)| *noun != Noun::Name).or(nouns.first());
+    match (noun, previous) {
+        (Some((noun, _)), Some(Request::Incomplete(Missing::Place(texts))))
+            if quotes.is_empty() && clause.has(&["it", "that", "them"]) =>
+        {
+            adding_to(*noun, texts)
+        }
+        (Some((Noun::Name, noun)), _) => persona_request::rename(clause, *noun),
+        (Some((Noun::Prompt, noun)), _)
+            if clause.says("new prompt") || clause.says("new system prompt") =>
+        {
+            persona_request::change_prompt(clause, verb, *noun)
+        }
+        (Some((Noun::Prompt, noun)), _) => persona_request::add_to_prompt(clause, verb, *noun),
+        (Some((Noun::Inputs, noun)), _) => input_request::add(clause, *noun),
+        (None, _)
+            if quotes.is_empty() && clause.has(&["about"]) && clause.has(&["another", "more"]) =>
+        {
+            input_request::add(clause, verb)
+        }
+        (None, _) if quotes.is_empty() => Vec::new(),
+        (None, previous) => match previous.and_then(Request::look) {
+            Some(Request::ListInputs) => adding_to(Noun::Inputs, &quotes),
+            Some(Request::TellPrompt) => adding_to(Noun::Prompt, &quotes),
+            _ => vec![Request::Incomplete(Missing::Place(quotes))],
         },
+    }
+}
+
+fn adding_to(noun: Noun, texts: &[String]) -> Vec<Request> {
+    match noun {
+        Noun::Name => Vec::new(),
+        Noun::Prompt => vec![Request::AddToPrompt(texts.join("\n\n"), Edge::End)],
+        Noun::Inputs => texts.iter().cloned().map(Request::AddInput).collect(),
+    }
+}
+
+fn changing(
+    clause: &Clause<'_>,
+    verb: usize,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Vec<Request> {
+    let is_of_it = clause.has(&["it"])
+        && match clause.words[verb].plain.as_str() {
+            "rename" => false,
+            // "make it funnier" wishes for more than a script can do.
+            "make" => clause.has(&["say"]),
+            _ => true,
+        };
+    match nouns.first() {
+        Some((Noun::Inputs, noun)) => input_request::change(clause, *noun),
+        Some((Noun::Name, noun)) => persona_request::rename(clause, *noun),
+        Some((Noun::Prompt, noun)) => persona_request::change_prompt(clause, verb, *noun),
+        None if is_of_it && previous.is_some_and(Request::is_of_inputs) => {
+            input_request::change(clause, verb)
+        }
+        None => persona_request::change_it(clause, verb, previous),
+    }
+}
+
+/// A clause that changes one thing more without a verb: "… and the prompt to 'X'".
+fn changing_too(
+    clause: &Clause<'_>,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Option<Vec<Request>> {
+    let to = clause.position(&["to", "="])?;
+    let before = clause.part(0..to);
+    match (previous?, nouns.first()) {
+        (
+            Request::Rename(_) | Request::SetPrompt(_) | Request::ChangeInput { .. },
+            Some((Noun::Name | Noun::Prompt, noun)),
+        ) if noun + 1 == to && before.is_only(PHRASE) => {
+            Some(changing(clause, *noun, nouns, previous))
+        }
+        // Without quotation marks it may as well be more of the words before it.
+        (Request::ChangeInput { .. }, _) if !clause.rest(to).quotes().is_empty() => {
+            let which = Which::read(&before).filter(Which::is_one)?;
+            let content = clause.rest(to + 1).said()?;
+            Some(vec![Request::ChangeInput { which, content }])
+        }
+        _ => None,
     }
 }
 
@@ -318,18 +429,19 @@ fn elliptic(
         Which::All => says_all,
         Which::At(_) | Which::Last | Which::About(_) => true,
     });
-    let is_phrase = !nouns.is_empty()
-        && clause.words.iter().all(|word| {
-            word.quoted.is_none() && PHRASE.split(' ').any(|other| other == word.plain)
-        });
+    let is_phrase = !nouns.is_empty() && clause.is_only(PHRASE);
+    let is_place = clause.without_lead(&["to", "into", "in", "as", "a"]).is_only(PHRASE);
     match (previous, which) {
+        (Some(Request::Incomplete(Missing::Place(texts))), _) if is_place => {
+            nouns.first().map(|(noun, _)| adding_to(*noun, texts)).unwrap_or_default()
+        }
         (Some(Request::DeleteInput(_)), Some(which)) => vec![Request::DeleteInput(which)],
         (Some(Request::ReadInput(_)), Some(which)) => vec![Request::ReadInput(which)],
         (Some(Request::ChangeInput { content, .. }), Some(which)) => {
             vec![Request::ChangeInput { which, content: content.clone() }]
         }
-        (None, _) if is_phrase => reading(clause, nouns),
-        (Some(look), _) if look.is_look() && is_phrase => reading(clause, nouns),
+        (None | Some(Request::Incomplete(_)), _) if is_phrase => reading(clause, nouns, previous),
+        (Some(look), _) if look.is_look() && is_phrase => reading(clause, nouns, previous),
         _ => arithmetic::solve(clause.written()).map(Request::Solved).into_iter().collect(),
     }
 }

@@ -75,6 +75,19 @@ impl Which {
         clause.has(&["it", "that", "this", "one", "input", "test"]).then_some(Self::It)
     }
 
+    /// Reads all that the clause means: "the ones about math and fog" are two.
+    pub fn each(clause: &Clause<'_>) -> Vec<Self> {
+        let is_plural = clause.quotes().is_empty() && clause.has(&["ones", "inputs", "tests"]);
+        match Self::read(clause) {
+            Some(Self::About(about)) if is_plural => {
+                let parts = about.split([',', '&']).flat_map(|part| part.split(" and "));
+                let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+                parts.map(|part| Self::About(part.to_owned())).collect()
+            }
+            which => which.into_iter().collect(),
+        }
+    }
+
     /// The places in the list of those that are meant.
     pub fn places(&self, inputs: &[Input]) -> Vec<usize> {
         let there = || (0..inputs.len()).filter(|place| inputs[*place].content.is_some());
@@ -91,6 +104,14 @@ impl Which {
                 }
                 there().filter(|place| topic::is_about(content(*place), about)).collect()
             }
+        }
+    }
+
+    /// Whether it says which one.
+    pub fn is_one(&self) -> bool {
+        match self {
+            Self::At(_) | Self::Last | Self::About(_) => true,
+            Self::All | Self::It => false,
         }
     }
 

@@ -67,7 +67,11 @@ fn is_punctuation(letter: char) -> bool {
     ".,;:!?".contains(letter)
 }
 
+/// A sign that stands for a word is its own plain form.
 fn plain(token: &str) -> String {
+    if matches!(token, "&" | "=") {
+        return token.to_owned();
+    }
     let inner = token.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '#');
     inner.to_lowercase().replace(['\'', '’'], "")
 }

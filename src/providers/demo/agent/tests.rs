@@ -157,6 +157,57 @@ fn without_a_match_nothing_is_deleted_and_the_answer_completes_the_question() {
 }
 
 #[test]
+fn what_it_asks_back_for_is_taken_from_the_next_message() {
+    for (asked, answer, call) in [
+        ("Change the name", "Captain", r#"update_persona_name {"name":"Captain"}"#),
+        ("Add a test input", "What is love?", r#"create_test_input {"content":"What is love?"}"#),
+        (
+            "Change the prompt",
+            "You are Bo.",
+            r#"update_system_prompt {"systemPrompt":"You are Bo."}"#,
+        ),
+    ] {
+        let mut stage = Stage::new();
+
+        assert_eq!(stage.say(asked).calls, Vec::<String>::new(), "{asked}");
+        assert_eq!(stage.say(answer).calls, [call], "{asked}");
+        // It is asked once, and answered once.
+        assert_eq!(stage.say("Captain Ahab").calls, Vec::<String>::new(), "{asked}");
+    }
+}
+
+#[test]
+fn what_was_shown_is_meant_by_it_and_nothing_is_done_again() {
+    let mut stage = Stage::new();
+
+    stage.say("show the prompt");
+    stage.say("add 'Be kind.' to it");
+    assert_eq!(stage.prompt, "You look for what can still be done.\n\nBe kind.");
+    stage.say("change it to 'You are Bo.'");
+    assert_eq!(stage.prompt, "You are Bo.");
+
+    stage.say("delete the one about math");
+    assert_eq!(stage.say("the first one").calls, Vec::<String>::new());
+    assert_eq!(stage.inputs.len(), 1);
+}
+
+#[test]
+fn what_was_changed_is_shown_as_it_is_now() {
+    let mut stage = Stage::new();
+
+    let shown = stage.say("Insert 'Be kind.' at the beginning of the prompt and show it");
+    let answer = "Done: I added “Be kind.” to the beginning of the system prompt.\n\n\
+        This is the system prompt:\n\n\
+        ```text\nBe kind.\n\nYou look for what can still be done.\n```";
+    assert_eq!(shown.answer, answer);
+
+    // A draft deletes nothing yet.
+    stage.state = "pending";
+    let listed = stage.say("Delete the one about math, then list them again").answer;
+    assert!(listed.ends_with("1. What is 2+2?\n2. How do I bake bread?"), "{listed}");
+}
+
+#[test]
 fn with_several_matches_it_asks_which() {
     let mut stage = Stage::new();
     stage.inputs.push(("c".into(), "Calculate 7 - 3.".into()));

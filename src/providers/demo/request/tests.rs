@@ -59,6 +59,16 @@ fn a_new_name_is_taken_to_the_letter() {
         "Could you change its name to Helpful Assistant?",
         "set the name: Helpful Assistant",
         "I'd like you to change the persona name to Helpful Assistant",
+        "Set name = Helpful Assistant",
+        "New name: Helpful Assistant",
+        "I want to call it Helpful Assistant",
+        "I want it to be called Helpful Assistant",
+        "The persona should be named Helpful Assistant",
+        "It should be called 'Helpful Assistant'.",
+        "give it the name Helpful Assistant",
+        "Give the persona a new name: Helpful Assistant",
+        "change the name to be Helpful Assistant",
+        "call it Helpful Assistant instead",
     ] {
         assert_eq!(requests(text, None), rename("Helpful Assistant"), "{text}");
     }
@@ -69,13 +79,16 @@ fn a_new_name_is_taken_to_the_letter() {
         ("change the name to Ann Lee, PhD", rename("Ann Lee, PhD")),
         ("Change the name to Back to Basics", rename("Back to Basics")),
         ("Change the name to Dr. Who", rename("Dr. Who")),
+        ("Change the name to Be Kind", rename("Be Kind")),
+        ("Change the name to Salt & Pepper", rename("Salt & Pepper")),
         ("Change the name to Zoë O'Neill", rename("Zoë O'Neill")),
     ]);
 }
 
 #[test]
 fn the_system_prompt_is_added_to_replaced_and_patched() {
-    let add = |text: &str| vec![Request::AddToPrompt(text.into())];
+    let add = |text: &str| vec![Request::AddToPrompt(text.into(), Edge::End)];
+    let begin = |text: &str| vec![Request::AddToPrompt(text.into(), Edge::Beginning)];
     let set = |text: &str| vec![Request::SetPrompt(text.into())];
     let patch = |find: &str, replace: &str| {
         vec![Request::ReplaceInPrompt { find: find.into(), replace: replace.into() }]
@@ -86,11 +99,19 @@ fn the_system_prompt_is_added_to_replaced_and_patched() {
         ("add be concise to the system prompt", add("be concise")),
         ("Add to the system prompt: Be concise. Be kind.", add("Be concise. Be kind.")),
         ("Add 'A' and 'B' to the system prompt", add("A\n\nB")),
+        ("Add Be kind at the end of the system prompt", add("Be kind")),
+        ("Insert 'X' at the beginning of the system prompt", begin("X")),
+        ("insert Be kind at the start of the prompt", begin("Be kind")),
+        ("Prepend 'X' to the system prompt", begin("X")),
+        ("Add a new line to the system prompt: Be kind", add("Be kind")),
         ("Replace 'a cat' with 'a dog' in the prompt", patch("a cat", "a dog")),
         ("In the system prompt, change 'a' to 'b'.", patch("a", "b")),
         ("replace cats with dogs in the system prompt", patch("cats", "dogs")),
         ("Remove 'very' from the system prompt", patch("very", "")),
         ("Set the system prompt to 'You are a cat.'", set("You are a cat.")),
+        ("Set prompt = You are a cat.", set("You are a cat.")),
+        ("New system prompt: You are a cat.", set("You are a cat.")),
+        ("Write a new system prompt: You are a cat. Be kind.", set("You are a cat. Be kind.")),
         ("Replace the system prompt with \"You are a cat.\"", set("You are a cat.")),
         ("Change the system prompt to: You are a cat. Be kind.", set("You are a cat. Be kind.")),
         ("Set the system prompt to:\nYou are a cat.\n\nList the inputs.", {
@@ -118,6 +139,10 @@ fn test_inputs_are_listed_read_added_changed_deleted_and_run() {
         ("Add 'What is 2+2?' to the test inputs", add("What is 2+2?")),
         ("create a new test input that says \"Hi, and bye\"", add("Hi, and bye")),
         ("add a test input What is 2+2?", add("What is 2+2?")),
+        ("new test input: What is love? Tell me.", add("What is love? Tell me.")),
+        ("make a new test input 'What is love?'", add("What is love?")),
+        ("create a test input that says Hi and bye", add("Hi and bye")),
+        ("add a test input where is my order?", add("where is my order?")),
         ("add a new one about coding", add(coding)),
         ("Create a test input about coding.", add(coding)),
         (
@@ -126,6 +151,10 @@ fn test_inputs_are_listed_read_added_changed_deleted_and_run() {
         ),
         ("change the second test input to What is love?", change(Which::At(1), "What is love?")),
         ("Update test input 2 to say 'Hi'", change(Which::At(1), "Hi")),
+        ("edit the fog one to say Is it safe?", change(about("fog"), "Is it safe?")),
+        ("change the second test input to Say hello", change(Which::At(1), "Say hello")),
+        ("rewrite test input 3 as How to cook", change(Which::At(2), "How to cook")),
+        ("rewrite the one about fog as 'Hi'", change(about("fog"), "Hi")),
         ("Change the one about how to cook to 'Hi'", change(about("how to cook"), "Hi")),
         ("Replace the test input 'A?' with 'B?'", change(about("A?"), "B?")),
         ("Delete the test input about math", vec![Request::DeleteInput(about("math"))]),
@@ -177,7 +206,118 @@ fn several_requests_stand_in_one_message() {
         ("What is the name and change it to Bo", {
             vec![Request::TellName, Request::Rename("Bo".into())]
         }),
+        ("Rename it to Bo & list the inputs", {
+            vec![Request::Rename("Bo".into()), Request::ListInputs]
+        }),
+        ("list the test inputs, then delete the one about math, then list them again", {
+            vec![Request::ListInputs, Request::DeleteInput(about("math")), Request::ListInputs]
+        }),
+        ("add 'Be kind' to the system prompt and show it", {
+            vec![Request::AddToPrompt("Be kind".into(), Edge::End), Request::TellPrompt]
+        }),
     ]);
+    for text in [
+        "delete the ones about math and fog",
+        "delete the math and fog ones",
+        "Delete the test inputs about math & fog, please",
+    ] {
+        let both = [Request::DeleteInput(about("math")), Request::DeleteInput(about("fog"))];
+        assert_eq!(requests(text, None), both, "{text}");
+    }
+}
+
+#[test]
+fn a_second_change_needs_no_verb() {
+    let both = [Request::Rename("Bo".into()), Request::SetPrompt("You are Bo.".into())];
+    for text in [
+        "Change name to Bo and prompt to 'You are Bo.'",
+        "Change the name to \"Bo\" and the prompt to \"You are Bo.\"",
+        "set the name to Bo, the system prompt to You are Bo.",
+    ] {
+        assert_eq!(requests(text, None), both, "{text}");
+    }
+    let change = |place: usize, content: &str| {
+        let which = Which::At(place);
+        Request::ChangeInput { which, content: content.into() }
+    };
+    check(&[
+        ("Change the first test input to 'A' and the second to 'B'", {
+            vec![change(0, "A"), change(1, "B")]
+        }),
+        ("Change the first test input to I go to school and to work", {
+            vec![change(0, "I go to school and to work")]
+        }),
+    ]);
+}
+
+#[test]
+fn a_bare_answer_completes_what_was_asked_for() {
+    let fog = Missing::Content(about("fog"));
+    let change =
+        |content: &str| Request::ChangeInput { which: about("fog"), content: content.into() };
+    for (missing, text, expected) in [
+        (Missing::Name, "Captain", Request::Rename("Captain".into())),
+        (Missing::Name, "to 'Captain', please", Request::Rename("Captain".into())),
+        (Missing::Input, "What is love?", Request::AddInput("What is love?".into())),
+        (Missing::Input, "What is 2+2?", Request::AddInput("What is 2+2?".into())),
+        (Missing::Input, "Who are you?", Request::AddInput("Who are you?".into())),
+        (Missing::Input, "it should say Hi there", Request::AddInput("Hi there".into())),
+        (Missing::Input, "it hurts", Request::AddInput("it hurts".into())),
+        (Missing::Input, "I love you", Request::AddInput("I love you".into())),
+        (Missing::Input, "about coding", Request::AddInput(topic_question("coding"))),
+        (fog, "\"Is it safe?\"", change("Is it safe?")),
+        (Missing::Prompt, "You are Bo. Be kind.", {
+            Request::SetPrompt("You are Bo. Be kind.".into())
+        }),
+        (Missing::Prompt, "You are Bo.\nList the test inputs.", {
+            Request::SetPrompt("You are Bo.\nList the test inputs.".into())
+        }),
+        (Missing::Addition(Edge::End), "Be brief.", {
+            Request::AddToPrompt("Be brief.".into(), Edge::End)
+        }),
+        (Missing::Place(vec!["X".into()]), "to the system prompt", {
+            Request::AddToPrompt("X".into(), Edge::End)
+        }),
+        (Missing::Place(vec!["X".into()]), "add it to the test inputs", {
+            Request::AddInput("X".into())
+        }),
+        (Missing::Name, "list the test inputs", Request::ListInputs),
+        (Missing::Name, "never mind", Request::Unclear("never mind".into())),
+        (Missing::Input, "I don't know", Request::Unclear("I don't know".into())),
+        (Missing::Name, "why that?", Request::Unclear("why that?".into())),
+    ] {
+        let asked = Request::Incomplete(missing);
+
+        assert_eq!(requests(text, Some(&asked)), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_description_is_not_taken_for_the_words_of_a_test_input() {
+    for text in [
+        "add a test where someone is angry",
+        "Add a test input that is rude",
+        "add a test input with a typo",
+        "add a test input",
+    ] {
+        assert_eq!(requests(text, None), [Request::Incomplete(Missing::Input)], "{text}");
+    }
+}
+
+#[test]
+fn it_is_what_was_spoken_of_before() {
+    for (text, before, expected) in [
+        ("add 'X' to it", Request::TellPrompt, Request::AddToPrompt("X".into(), Edge::End)),
+        ("add 'X'", Request::ListInputs, Request::AddInput("X".into())),
+        ("change it to Bo", Request::TellName, Request::Rename("Bo".into())),
+        ("show it", Request::Rename("Bo".into()), Request::TellName),
+        ("delete the first", Request::ListInputs, Request::DeleteInput(Which::At(0))),
+        ("change it to be funny", Request::TellPrompt, {
+            Request::Unclear("change it to be funny".into())
+        }),
+    ] {
+        assert_eq!(requests(text, Some(&before)), [expected], "{text}");
+    }
 }
 
 #[test]
@@ -198,17 +338,15 @@ fn a_wish_is_not_taken_for_the_words_of_a_prompt() {
     for text in [
         "Update the system prompt to be more concise",
         "Make the system prompt shorter",
+        "make a change to the prompt",
         "Change the prompt",
     ] {
         let told = requests(text, None);
 
         assert!(matches!(told.as_slice(), [Request::Incomplete(_)]), "{text}: {told:?}");
     }
-    for text in ["Improve the prompt", "New system prompt: You are a pirate."] {
-        let told = requests(text, None);
-
-        assert!(matches!(told.as_slice(), [Request::Unclear(_), ..]), "{text}: {told:?}");
-    }
+    let told = requests("Improve the prompt", None);
+    assert!(matches!(told.as_slice(), [Request::Unclear(_)]), "{told:?}");
 }
 
 #[test]
@@ -229,7 +367,7 @@ fn looser_words_are_understood_too() {
         }),
         (
             "Add a line to the system prompt: Be brief",
-            vec![Request::AddToPrompt("Be brief".into())],
+            vec![Request::AddToPrompt("Be brief".into(), Edge::End)],
         ),
         ("what is 12*12", vec![Request::Solved("12*12 = 144".into())]),
     ]);
