@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Agent, runs::close};
+use super::{Agent, chat_pictures::ask_for_pictures, runs::close};
 use crate::{
     domain::{
         error::ApiError,
@@ -10,7 +10,7 @@ use crate::{
         run::RunStatus,
         timestamp::Timestamp,
     },
-    store::{OwnedRun, StoreError, now},
+    store::{OwnedRun, now},
 };
 
 /// How often this process says which runs go on in it, and looks whether it should stop one.
@@ -43,9 +43,12 @@ impl Agent {
     }
 
     /// Ends a run that nobody drives any more. `false` when it had ended.
-    pub(super) async fn interrupt(&self, left: OwnedRun) -> Result<bool, StoreError> {
+    pub(super) async fn interrupt(&self, left: OwnedRun) -> Result<bool, ApiError> {
         let OwnedRun { space, mut run } = left;
         let mut link = self.shared.store.write(&space).await?;
+        let route = self.catalog_on(&mut link).await?.find(&run.model);
+        let price = route.ok().and_then(|route| route.model.price);
+        run.spent.cost_micros = price.map(|_| 0);
         let (mut parts, mut seen, mut last) = (Vec::new(), 0, run.created_at);
         loop {
             let events = link.run_events(&run.id, seen, 1000).await?;
@@ -55,9 +58,15 @@ impl Agent {
             for Stamped { seq, at, event } in &events {
                 (seen, last) = (*seq, *at);
                 fold(&mut parts, *at, event);
-                if let RunEvent::StepEnded { usage, step, .. } = event {
-                    run.spent.usage = run.spent.usage.plus(*usage);
+                if let RunEvent::StepStarted { step } = event {
                     run.spent.steps = *step;
+                }
+                if let RunEvent::StepEnded { usage, .. } = event {
+                    run.spent.usage = run.spent.usage.plus(*usage);
+                    // Each step has its price: a long request may cost more.
+                    if let (Some(price), Some(cost)) = (price, &mut run.spent.cost_micros) {
+                        *cost += price.micros(*usage);
+                    }
                 }
             }
         }
@@ -68,6 +77,10 @@ impl Agent {
         run.spent.duration_ms = (last.0 - run.created_at.0).max(0).cast_unsigned();
         run.ended_at = Some(now());
         let ended = close(&mut link, &space, &run, parts, seen + 1).await?;
+        // Others may have waited for this one.
+        if ended && self.shared.limits.pictures {
+            ask_for_pictures(&mut link, &run).await?;
+        }
         link.commit().await?;
         Ok(ended)
     }

@@ -234,6 +234,27 @@ fn stopping_answers_the_calls_that_were_not_run() {
     );
 }
 
+#[test]
+fn a_run_that_is_out_of_time_keeps_its_words_answers_its_calls_and_says_so() {
+    let reason = "The run took too long and was ended.".into();
+    let end = Step::Finish(Finish {
+        status: RunStatus::Done,
+        stop: Some(StopReason::Limit),
+        error: Some(ApiError::NotNow { reason }),
+    });
+    let mut speaking = turn();
+    says(&mut speaking, "Half");
+    assert_eq!(speaking.on(Input::OutOfTime), [ended("i1"), end.clone()]);
+
+    let mut looking = turn();
+    calls(&mut looking, "a");
+    stops(&mut looking, StopReason::ToolUse);
+    assert_eq!(
+        looking.on(Input::OutOfTime),
+        [told_result("i3", result("i1", "a", "Not run. The run was ended.", true)), end]
+    );
+}
+
 /// Lets the model call a tool again and again, each time with another input, until it is ended.
 fn steps_until_the_end(guards: Guards, usage: Usage, price: Option<Price>) -> (u32, Finish) {
     let mut count = 0;

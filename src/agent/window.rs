@@ -63,6 +63,10 @@ pub fn paired(turns: Vec<Turn>) -> Vec<Turn> {
     for turn in turns {
         match &turn.part.body {
             PartBody::ToolCall(_) => {
+                // A call after a result begins another answer, so those before it were left open.
+                if out.last().is_some_and(is_result) {
+                    out.extend(unanswered.drain(..).filter_map(cancelled));
+                }
                 unanswered.push(turn.clone());
                 out.push(turn);
             }
@@ -128,7 +132,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{message::ToolCall, run::Spent, timestamp::Timestamp};
+    use crate::{
+        domain::{message::ToolCall, run::Spent, timestamp::Timestamp},
+        providers::{
+            Ask, Dialect,
+            tests::{replay::ASK, round_trip::check_shape},
+        },
+    };
 
     fn fit(branch: &[Message], room: u64) -> Vec<Turn> {
         super::fit(branch.to_vec(), room, |_| {})
@@ -225,6 +235,18 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_call_that_was_left_open_is_answered_before_the_calls_of_the_next_answer() {
+        let parts = vec![call("x"), call("y"), result("y"), call("z"), result("z"), result("x")];
+        let branch =
+            [said(Role::User, "Go"), message(Role::Assistant, parts), said(Role::User, "On")];
+
+        assert_eq!(
+            shown(&fit(&branch, 9000)),
+            ["u:Go", "call x", "call y", "result y", "result x", "call z", "result z", "u:On"]
+        );
+    }
+
     /// A branch as people and models make it: calls and results, some of them lost in between.
     fn branches() -> impl Strategy<Value = Vec<Message>> {
         let words = "[a-z]{0,40}( [a-z]{1,12}){0,30}";
@@ -273,6 +295,10 @@ mod tests {
             if let Some(first) = window.first() {
                 let person = first.role == Role::User && !is_result(first);
                 prop_assert!(person, "{:?}", shown(&window));
+            }
+            // Nor is there anything in it that a service would refuse.
+            for dialect in Dialect::ALL {
+                check_shape(dialect, &dialect.body(&Ask { turns: &window, ..ASK }));
             }
         }
     }

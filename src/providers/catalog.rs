@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    Dialect, Quirks,
+    Dialect, Quirks, Thoughts,
     services::{BUILT_IN, built_in},
 };
 use crate::domain::{
@@ -52,6 +52,8 @@ pub struct Route {
     pub dialect: Option<Dialect>,
     /// What the service does differently.
     pub quirks: Quirks,
+    /// Whether the model's thoughts can be asked for.
+    pub thoughts: Thoughts,
 }
 
 impl Catalog {
@@ -152,7 +154,8 @@ impl Catalog {
         if model.service == "openai" && model.reasoning && dialect == Some(Dialect::OpenaiChat) {
             dialect = Some(Dialect::OpenaiResponses);
         }
-        Ok(Route { model, service, dialect, quirks })
+        let thoughts = dialect.map_or(Thoughts::AsIs, |dialect| thoughts(dialect, &model));
+        Ok(Route { model, service, dialect, quirks, thoughts })
     }
 
     /// A model that nobody described: `service/name`, or a name that tells its service.
@@ -180,10 +183,36 @@ impl Catalog {
             price: None,
             tools: true,
             vision: false,
-            reasoning: false,
+            reasoning: service == "openai" && is_reasoning_name(name),
         });
         Some(Model { id: text.into(), ..described })
     }
+}
+
+/// Whether a name is one of OpenAI's reasoning models: `o1`, `o3`, …, and GPT since its fifth generation,
+/// but for those that only chat.
+fn is_reasoning_name(name: &str) -> bool {
+    let generation = |rest: &str| -> Option<u32> {
+        rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    };
+    let is_o = name.strip_prefix('o').and_then(generation).is_some();
+    let is_late = name.strip_prefix("gpt-").and_then(generation).is_some_and(|number| number >= 5);
+    (is_o || is_late) && !name.contains("-chat")
+}
+
+/// Whether a model's thoughts can be asked for: only where its service is known to take the question.
+fn thoughts(dialect: Dialect, model: &Model) -> Thoughts {
+    let taken = match dialect {
+        // Those before think only with a budget, and of the small ones nothing is certain.
+        Dialect::Anthropic => ["claude-sonnet-5", "claude-opus-5", "claude-fable-5"]
+            .iter()
+            .any(|family| model.name.starts_with(family)),
+        Dialect::OpenaiResponses => true,
+        // The small ones do not think unless they are told to, and have nothing to show then.
+        Dialect::Gemini => !model.name.contains("flash-lite"),
+        Dialect::OpenaiChat => false,
+    };
+    if model.reasoning && taken { Thoughts::Shown } else { Thoughts::AsIs }
 }
 
 fn unknown(text: &str) -> ApiError {
@@ -263,5 +292,57 @@ mod tests {
 
         assert_eq!(dialect("gpt-4o"), Some(Dialect::OpenaiChat));
         assert_eq!(dialect("gpt-6-sol"), Some(Dialect::OpenaiResponses));
+    }
+
+    #[test]
+    fn a_name_that_nobody_described_tells_whether_openai_reasons_under_it() {
+        for name in
+            ["o1", "o3-pro", "o4-mini", "gpt-5", "gpt-5.9-nova", "openai/gpt-12", "openai/o5"]
+        {
+            let route = catalog(&[]).find(name).unwrap();
+            assert!(route.model.reasoning, "{name}");
+            assert_eq!(route.dialect, Some(Dialect::OpenaiResponses), "{name}");
+        }
+        for name in [
+            "gpt-4.1",
+            "gpt-3.5-turbo",
+            "gpt-5-chat-latest",
+            "chatgpt-4o-latest",
+            "openai/omni",
+            "openrouter/gpt-5",
+        ] {
+            let route = catalog(&[]).find(name).unwrap();
+            assert!(!route.model.reasoning, "{name}");
+            assert_eq!(route.dialect, Some(Dialect::OpenaiChat), "{name}");
+        }
+    }
+
+    #[test]
+    fn thoughts_are_asked_for_only_where_the_service_takes_the_question() {
+        let thoughts = |model: &str| catalog(&[]).find(model).unwrap().thoughts;
+
+        for model in [
+            "claude-sonnet-5-5",
+            "claude-opus-5",
+            "claude-fable-5-1",
+            "gpt-6.1-sol",
+            "o3",
+            "gemini-2.5-pro",
+            "gemini-3.8-flash",
+        ] {
+            assert_eq!(thoughts(model), Thoughts::Shown, "{model}");
+        }
+        for model in [
+            "claude-sonnet-4-5-20250929",
+            "claude-haiku-4-5-20251001",
+            "claude-haiku-5-5",
+            "claude-next",
+            "gpt-4o",
+            "gemini-2.5-flash-lite",
+            "ollama/qwen3",
+            "demo",
+        ] {
+            assert_eq!(thoughts(model), Thoughts::AsIs, "{model}");
+        }
     }
 }

@@ -64,13 +64,13 @@ impl Demo {
         &self,
         ask: &Ask<'_>,
     ) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static + use<> {
-        // A script is about what people say, whatever else is asked in between.
-        if let Some(events) = background::answer(ask) {
-            return pace::stream(Pace::AtOnce.beats(events));
-        }
         let part = self.script.as_ref().and_then(|script| script.part_of(ask, self.pace));
         if let Some(beats) = part {
             return pace::stream(beats);
+        }
+        // The rest of a script is about what people say, whatever else is asked in between.
+        if let Some(events) = background::answer(ask) {
+            return pace::stream(Pace::AtOnce.beats(events));
         }
         let beats = self.script.as_ref().and_then(|script| {
             script.answer(self.played.fetch_add(1, Ordering::Relaxed), ask, self.pace)

@@ -80,6 +80,17 @@ impl Dialect {
         }
     }
 
+    /// Takes the wish to see the model's thoughts out of a request; `false` when there is none in it.
+    pub fn leave_thoughts(self, body: &mut Value) -> bool {
+        let (holder, wish) = match self {
+            Self::Anthropic => (Some(body), "thinking"),
+            Self::OpenaiResponses => (Some(body), "reasoning"),
+            Self::Gemini => (body.get_mut("generationConfig"), "thinkingConfig"),
+            Self::OpenaiChat => (None, ""),
+        };
+        holder.and_then(Value::as_object_mut).is_some_and(|holder| holder.remove(wish).is_some())
+    }
+
     /// What reads the answer to this request.
     pub fn decoder(self, ask: &Ask<'_>) -> Box<dyn Decoder> {
         match self {
@@ -115,5 +126,10 @@ impl Dialect {
     ) -> ProviderError {
         // The shapes of errors overlap so much between compatible servers that one reading serves all.
         failure::answered(status, headers, body)
+    }
+
+    /// What a body that is one piece of JSON means where a stream was to come.
+    pub fn unstreamed(self, headers: &dyn Fn(&str) -> Option<String>, body: &str) -> ProviderError {
+        failure::unstreamed(headers, body)
     }
 }

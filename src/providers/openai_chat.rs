@@ -5,6 +5,7 @@
 
 mod calls;
 mod decode;
+mod details;
 mod read;
 
 pub use decode::Chunks;
@@ -90,7 +91,13 @@ fn user(calls: &Calls, run: &[Turn], messages: &mut Vec<Value>) {
 
 fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Turn], echoes: bool) -> Option<Value> {
     let (mut words, mut thoughts, mut tools) = (Vec::new(), Vec::new(), Vec::new());
+    let mut wanted_back = Vec::new();
     for turn in run {
+        if ask.quirks.reasoning_details
+            && let Some(data) = history::own_data(ask, &turn.part)
+        {
+            wanted_back.extend(details::of(data).iter().cloned());
+        }
         match &turn.part.body {
             PartBody::Text(text) if !history::is_blank(text) => words.push(text.as_str()),
             PartBody::Reasoning(text) => {
@@ -121,5 +128,6 @@ fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Turn], echoes: bool) -> Option
     if echoes && !thoughts.is_empty() {
         message["reasoning_content"] = thoughts.join("\n\n").into();
     }
+    details::put(wanted_back, &mut message);
     Some(message)
 }

@@ -27,6 +27,7 @@ pub struct BuiltIn {
 const PLAIN: Quirks = Quirks {
     old_max_tokens: false,
     echo_reasoning: false,
+    reasoning_details: false,
     no_stream_options: false,
     short_call_ids: false,
     reasoning_outside: false,
@@ -91,7 +92,15 @@ pub const BUILT_IN: &[BuiltIn] = &[
     },
     compatible("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[]),
     compatible("vllm", "vLLM", "http://127.0.0.1:8000/v1", &[]),
-    compatible("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
+    BuiltIn {
+        quirks: Quirks { reasoning_details: true, ..COMPATIBLE },
+        ..compatible(
+            "openrouter",
+            "OpenRouter",
+            "https://openrouter.ai/api/v1",
+            &["OPENROUTER_API_KEY"],
+        )
+    },
     compatible("groq", "Groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
     BuiltIn {
         quirks: Quirks { echo_reasoning: true, ..COMPATIBLE },

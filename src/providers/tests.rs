@@ -2,7 +2,7 @@
 
 mod errors;
 mod recorded;
-mod replay;
+pub mod replay;
 mod requests;
-mod round_trip;
+pub mod round_trip;
 mod written;

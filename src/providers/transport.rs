@@ -149,6 +149,22 @@ struct Question {
 }
 
 impl Question {
+    /// Takes the wish to see the model's thoughts out, when that is what the service did not take: not every
+    /// account may see them. `false` when it was something else.
+    fn leave_thoughts(&mut self, error: &ProviderError) -> bool {
+        let told = error.message.to_lowercase();
+        let is_it = ["reasoning", "thinking", "thought"].iter().any(|word| told.contains(word));
+        if error.fault != Fault::BadRequest || !is_it {
+            return false;
+        }
+        let Ok(mut body) = serde_json::from_slice(&self.body) else { return false };
+        let left = self.dialect.leave_thoughts(&mut body);
+        if left {
+            self.body = body.to_string().into();
+        }
+        left
+    }
+
     fn decoder(&self) -> Box<dyn Decoder> {
         self.dialect.decoder(&Ask {
             service: &self.service,
@@ -182,7 +198,8 @@ fn answer(
             let mut failed = None;
             match send(&client, limits, &question, key.as_ref()).await {
                 Ok(response) => {
-                    let mut events = decoded(response, question.decoder(), limits.idle).boxed();
+                    let (dialect, decoder) = (question.dialect, question.decoder());
+                    let mut events = decoded(response, dialect, decoder, limits.idle).boxed();
                     while let Some(event) = events.next().await {
                         match event {
                             Ok(event) => {
@@ -200,6 +217,13 @@ fn answer(
                 Err(error) => failed = Some(error),
             }
             let Some(error) = failed else { return };
+            if !passed_on && question.leave_thoughts(&error) {
+                tracing::info!(
+                    service = question.service, model = question.model,
+                    "a service does not show the thoughts of a model"
+                );
+                continue;
+            }
             // A service that wants to be left alone for longer is told of, not asked too early.
             let too_long = error.retry_after.is_some_and(|wait| wait > MAX_WAIT);
             let again = !passed_on && !too_long && error.fault.is_transient();
@@ -245,11 +269,27 @@ fn is_content(event: &ModelEvent) -> bool {
 /// What an answer says.
 fn decoded(
     response: Response,
+    dialect: Dialect,
     mut decoder: Box<dyn Decoder>,
     idle: Duration,
 ) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static {
     stream! {
-        let mut events = SseStream::from_bytes_stream(pieces(response, idle).boxed());
+        let headers = response.headers().clone();
+        let mut pieces = pieces(response, idle).boxed();
+        let mut held: Vec<io::Result<bytes::Bytes>> = Vec::new();
+        let mut first = None;
+        while first.is_none() && let Some(piece) = pieces.next().await {
+            // What broke is told where the stream is read.
+            first = piece.as_ref().map_or(Some(0), |piece| first_sign(piece));
+            held.push(piece);
+        }
+        let pieces = futures_util::stream::iter(held).chain(pieces);
+        if let Some(b'{' | b'[') = first {
+            let body = text_of(pieces).await;
+            yield Err(dialect.unstreamed(&|name| named(&headers, name), &body));
+            return;
+        }
+        let mut events = SseStream::from_bytes_stream(pieces.boxed());
         loop {
             let decoded = match events.next().await {
                 Some(Ok(event)) => match event.data {
@@ -339,14 +379,27 @@ async fn send(
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = tokio::time::timeout(limits.idle, read_some(response)).await.unwrap_or_default();
-    let named = |name: &str| headers.get(name)?.to_str().ok().map(str::to_owned);
-    Err(question.dialect.error(status, &named, &body))
+    Err(question.dialect.error(status, &|name| named(&headers, name), &body))
+}
+
+fn named(headers: &header::HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// The first byte that says something: no line of server-sent events begins with a brace.
+fn first_sign(piece: &[u8]) -> Option<u8> {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    piece.iter().find(|byte| !byte.is_ascii_whitespace() && !MARK.contains(*byte)).copied()
 }
 
 /// The beginning of a body, as text.
 pub(super) async fn read_some(response: Response) -> String {
+    text_of(response.bytes_stream()).await
+}
+
+async fn text_of<E>(pieces: impl Stream<Item = Result<bytes::Bytes, E>>) -> String {
     let mut bytes = Vec::new();
-    let mut pieces = response.bytes_stream();
+    let mut pieces = std::pin::pin!(pieces);
     while let Some(Ok(piece)) = pieces.next().await {
         bytes.extend_from_slice(&piece);
         if bytes.len() >= MAX_ERROR_BYTES {

@@ -3,7 +3,7 @@
 use std::{
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ use crate::pictures::{
 
 /// Longer than anything here should take.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much of what was said may be lost.
+const MAY_BE_LOST: Duration = Duration::from_millis(100);
 
 /// A running server.
 struct Server {
@@ -81,12 +84,18 @@ impl Server {
         BufReader::new(stream)
     }
 
-    async fn get(&self, path: &str) -> Value {
+    /// The status and the body of an answer that comes to its end.
+    async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
         let mut answer = String::new();
-        let mut stream = self.send("GET", path, None).await;
+        let mut stream = self.send(method, path, body).await;
         timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap_or_else(|_| panic!("{path}: {answer}"))
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let (_, body) = self.ask("GET", path, None).await;
+        serde_json::from_str(&body).unwrap_or_else(|_| panic!("{path}: {body}"))
     }
 
     async fn chat(&self, message: &str) -> Chat {
@@ -112,15 +121,13 @@ impl Chat {
         }
     }
 
-    /// The words of so many deltas.
-    async fn words(&mut self, deltas: usize) -> String {
-        let mut words = String::new();
-        let mut count = 0;
-        while count < deltas {
+    /// The words of so many deltas, and when each came.
+    async fn words(&mut self, deltas: usize) -> Vec<(Instant, String)> {
+        let mut words = Vec::with_capacity(deltas);
+        while words.len() < deltas {
             let event = self.next().await;
             if event["type"] == "text_delta" {
-                words.push_str(event["content"].as_str().unwrap());
-                count += 1;
+                words.push((Instant::now(), event["content"].as_str().unwrap().to_owned()));
             }
         }
         words
@@ -141,9 +148,14 @@ async fn killed_in_the_middle_of_an_answer_it_keeps_the_question_and_all_but_the
     let script = script(folder.path(), &endless);
     let mut server = Server::start(&data, &script).await;
     let mut chat = server.chat("Tell me everything.").await;
-    let early = chat.words(60).await;
-    // At two milliseconds each, these take longer than the moment that may be lost.
-    chat.words(75).await;
+    // Until some were said long enough ago, however late they are read here.
+    let mut words = chat.words(60).await;
+    while words[49].0.elapsed() < MAY_BE_LOST {
+        words.extend(chat.words(1).await);
+    }
+    let history = server.get("/api/persona-agent/history?personaId=optimist").await;
+    let run = history["runId"].as_str().unwrap().to_owned();
+    let killed = Instant::now();
     server.kill();
 
     let server = Server::start(&data, &script).await;
@@ -151,10 +163,39 @@ async fn killed_in_the_middle_of_an_answer_it_keeps_the_question_and_all_but_the
     let history = server.get("/api/persona-agent/history?personaId=optimist").await;
     assert_eq!(history["turns"][0]["content"], "Tell me everything.");
     let kept = history["turns"][1]["content"].as_str().unwrap();
+    // What had come was said before, so this is no less than was said until then.
+    let early = words.iter().filter(|(came, _)| *came + MAY_BE_LOST <= killed);
+    let early: String = early.map(|(_, word)| word.as_str()).collect();
+    assert!(early.len() >= 5 * 50, "{early:?}");
     assert!(kept.starts_with(&early), "{} of {} bytes", kept.len(), early.len());
     assert_eq!(history["runId"], Value::Null);
+    offers_to_repeat_or_go_on(&server, &run).await;
     // It goes on as if nothing had happened.
     server.chat("And now?").await.words(3).await;
+}
+
+/// An interrupted run says so everywhere, and can be gone on with.
+async fn offers_to_repeat_or_go_on(server: &Server, run: &str) {
+    let state = server.get(&format!("/api/runs/{run}")).await;
+    assert_eq!(state["status"], "interrupted");
+    assert_eq!((&state["canRetry"], &state["canContinue"]), (&json!(true), &json!(true)));
+    let (status, rail) = server.ask("GET", "/rail?at=/personas/optimist", None).await;
+    assert_eq!(status, 200, "{rail}");
+    for action in ["/fn/retry_run", "/fn/go_on_run"] {
+        let form = rail.split("<form").find(|form| form.contains(action));
+        let form = form.unwrap_or_else(|| panic!("{action} is not in {rail}"));
+        assert!(form.contains(&format!("value=\"{run}\"")), "{form}");
+    }
+
+    let path = format!("/api/runs/{run}/continue");
+    let (status, on) = server.ask("POST", &path, Some(&json!({}))).await;
+
+    assert_eq!(status, 201, "{on}");
+    let on: Value = serde_json::from_str(&on).unwrap();
+    assert_eq!(on["conversationId"], state["conversationId"]);
+    let stop = format!("/api/runs/{}/stop", on["id"].as_str().unwrap());
+    let (status, stopped) = server.ask("POST", &stop, Some(&json!({}))).await;
+    assert_eq!(status, 200, "{stopped}");
 }
 
 #[tokio::test]

@@ -1,5 +1,10 @@
 //! Runs: the loop against scripted answers, watching from anywhere, stopping, repeating, recovering.
 
+mod limits;
+mod recovery;
+mod test_inputs;
+mod watching;
+
 use axum::http::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -8,8 +13,6 @@ use crate::support::{Events, House, error, on_both, request, told};
 on_both!(
     a_second_message_has_to_wait_and_a_stop_keeps_the_words,
     every_watcher_is_told_the_same_from_wherever_it_comes_in,
-    a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with,
-    test_inputs_are_run_and_their_answers_kept_by_version,
     two_messages_in_the_same_moment_start_one_run,
     a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others,
 );
@@ -128,49 +131,6 @@ async fn every_watcher_is_told_the_same_from_wherever_it_comes_in(house: House) 
     assert_eq!(house.send(odd).await.error(), error(400, "malformed", ""));
 }
 
-async fn a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with(
-    house: House,
-) {
-    let gone = house.playing(&json!({"answers": [[{"text": "Half an ans"}, "stall"]]}));
-    let mut chat = gone.stream(saying("Say something long")).await;
-    some_words(&mut chat).await;
-    let id = chat.run();
-    // What was seen is in the log a moment later: a call makes the wait certain.
-    let mut kept = gone.stream(watching(&id, 0)).await;
-    kept.until("text").await;
-    while gone.read().await.run_events(&id.as_str().into(), 2, 9).await.unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
-
-    // The next process finds it.
-    let next = house.playing(&json!({"answers": [
-        [{"text": "A whole answer."}], [{"text": "er, continued."}],
-    ]}));
-    assert_eq!(next.state.agent.recover().await.unwrap(), 1);
-    let state = run(&next, &id).await;
-    assert_eq!(state["status"], "interrupted");
-    assert_eq!((&state["canRetry"], &state["canContinue"]), (&json!(true), &json!(true)));
-    let words = turns(&next).await;
-    assert_eq!(words[0], turn("user", "Say something long"));
-    assert!("Half an ans".starts_with(&words[1].1) && !words[1].1.is_empty(), "{words:?}");
-    let end = told(&next.send(watching(&id, 1000)).await);
-    assert_eq!(end[0]["status"], "interrupted");
-
-    let again = next.call(Method::POST, &format!("/api/runs/{id}/retry"), json!({})).await;
-    assert_eq!(again.status, 201);
-    let second = again.json()["id"].as_str().unwrap().to_owned();
-    told(&next.send(watching(&second, 0)).await);
-    assert_eq!(
-        turns(&next).await,
-        [turn("user", "Say something long"), turn("assistant_text", "A whole answer.")]
-    );
-    let old = next.call(Method::POST, &format!("/api/runs/{id}/retry"), json!({})).await;
-    assert_eq!(old.error(), error(409, "not_now", ""), "the conversation has gone on");
-    let whole = next.call(Method::POST, &format!("/api/runs/{second}/continue"), json!({})).await;
-    assert_eq!(whole.error(), error(409, "not_now", ""), "it did not break off");
-    assert_eq!(next.state.agent.recover().await.unwrap(), 0);
-}
-
 #[tokio::test]
 async fn an_answer_that_was_cut_off_can_be_gone_on_with() {
     let house = House::new().await.playing(&json!({"answers": [
@@ -197,43 +157,6 @@ async fn two_messages_in_the_same_moment_start_one_run(house: House) {
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409]);
     assert_eq!(turns(&house).await.len(), 1);
-}
-
-async fn test_inputs_are_run_and_their_answers_kept_by_version(house: House) {
-    let answers = "/api/storage/personas/optimist/answers";
-    let runs = house.call(Method::POST, answers, json!({})).await;
-    assert_eq!(runs.status, 201);
-    for run in runs.json()["items"].as_array().unwrap() {
-        let events = told(&house.send(watching(run["id"].as_str().unwrap(), 0)).await);
-        assert_eq!(events.last().unwrap()["status"], "done");
-    }
-    let first = house.get(answers).await.good()["items"].clone();
-    assert_eq!(first.as_array().unwrap().len(), 5);
-    for answer in first.as_array().unwrap() {
-        assert_eq!((&answer["status"], &answer["personaRevision"]), (&json!("done"), &json!(1)));
-        assert_eq!((&answer["model"], &answer["inputRevision"]), (&json!("demo"), &json!(1)));
-        assert!(!answer["text"].as_str().unwrap().is_empty());
-        assert!(answer["spent"]["usage"]["output"].as_u64() > Some(0), "{answer}");
-    }
-
-    let edit = json!({"systemPrompt": "You are a grumpy skeptic."});
-    house.call(Method::PUT, "/api/storage/personas/optimist", edit).await.good();
-    let one = "/api/storage/personas/optimist/test-inputs/optimist-1/answers";
-    let run = house.call(Method::POST, one, json!({})).await.good();
-    told(&house.send(watching(run["id"].as_str().unwrap(), 0)).await);
-
-    let kept = house.get(one).await.good();
-    let revisions: Vec<&Value> =
-        kept["items"].as_array().unwrap().iter().map(|one| &one["personaRevision"]).collect();
-    assert_eq!(revisions, [&json!(2), &json!(1)]);
-    assert_ne!(kept["items"][0]["text"], kept["items"][1]["text"]);
-    let page = house.get(&format!("{one}?limit=1")).await.good();
-    let next = page["next"].as_str().unwrap();
-    let older = house.get(&format!("{one}?limit=1&after={next}")).await.good();
-    assert_eq!(older["items"][0], kept["items"][1]);
-
-    let elsewhere = "/api/storage/personas/skeptic/test-inputs/optimist-1/answers";
-    assert_eq!(house.get(elsewhere).await.error(), error(404, "not_found", ""));
 }
 
 /// What the agent says and does when the model plays this.
@@ -361,46 +284,6 @@ async fn a_refusal_and_a_full_context_end_with_a_sentence() {
 }
 
 #[tokio::test]
-async fn the_agent_can_run_the_test_inputs_and_is_stopped_with_them() {
-    let house = House::new().await;
-    let said = saying("Run the test inputs");
-    let events = told(&house.send(said).await);
-    let output = results(&events)[0].0.to_owned();
-    let answers: Value = serde_json::from_str(&output).unwrap();
-    assert_eq!(answers["answers"].as_array().unwrap().len(), 5);
-    assert_eq!(
-        house.get("/api/storage/personas/optimist/answers").await.good()["items"]
-            .as_array()
-            .unwrap()
-            .len(),
-        5
-    );
-
-    let stalling = house.playing(&json!({"answers": [
-        [{"call": {"name": "run_test_inputs", "input": {"ids": ["optimist-1", "optimist-2"], "atOnce": 2}}}],
-        ["stall"], ["stall"],
-    ]}));
-    let mut chat = stalling.stream(saying("Again")).await;
-    chat.until("tool_call").await;
-    let newest = async |id: &str| {
-        let answers = format!("/api/storage/personas/optimist/test-inputs/{id}/answers");
-        stalling.get(&answers).await.good()["items"][0].clone()
-    };
-    for id in ["optimist-1", "optimist-2"] {
-        while newest(id).await["status"] != "running" {
-            tokio::task::yield_now().await;
-        }
-    }
-    let path = format!("/api/runs/{}/stop", chat.run());
-    assert_eq!(stalling.call(Method::POST, &path, json!({})).await.good()["status"], "stopped");
-    for id in ["optimist-1", "optimist-2"] {
-        let run = newest(id).await["runId"].as_str().unwrap().into();
-        let ended = stalling.state.agent.ended(&stalling.state.scope, &run).await.unwrap();
-        assert_eq!(ended.status.word(), "stopped", "{id}");
-    }
-}
-
-#[tokio::test]
 async fn the_settings_of_services_and_models_are_checked_and_take_effect() {
     let house = House::new().await;
     let models = house.get("/api/models").await.good();
@@ -462,6 +345,36 @@ async fn the_settings_of_services_and_models_are_checked_and_take_effect() {
     assert_eq!(house.get("/api/models").await.good()["defaultModel"], "demo");
 }
 
+#[tokio::test]
+async fn a_model_is_added_with_what_it_can_do_and_reasons_only_when_that_is_said() {
+    let house = House::new().await;
+    let page = house.get("/settings").await.text;
+    let tag = |name: &str| page.split('<').find(|tag| tag.contains(name)).unwrap().to_owned();
+    assert!(tag("\"model[tools]\"").contains("checked"), "{page}");
+    assert!(!tag("\"model[reasoning]\"").contains("checked"), "{page}");
+    let form = |name: &'static str| {
+        vec![
+            ("model[service]", "openai"),
+            ("model[name]", name),
+            ("model[context]", "4000"),
+            ("model[max_output]", "1000"),
+        ]
+    };
+
+    house.function("add_model", &form("plain")).await.good();
+    let deep = [form("deep"), vec![("model[tools]", "yes"), ("model[reasoning]", "yes")]].concat();
+    house.function("add_model", &deep).await.good();
+
+    let models = house.get("/api/models").await.good();
+    let can = |id: &str| {
+        let models = models["items"].as_array().unwrap();
+        let model = models.iter().find(|model| model["id"] == id).unwrap();
+        (model["tools"].clone(), model["reasoning"].clone())
+    };
+    assert_eq!(can("openai/plain"), (json!(false), json!(false)));
+    assert_eq!(can("openai/deep"), (json!(true), json!(true)));
+}
+
 async fn a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others(house: House) {
     let house = house.playing(&json!({"answers": [
         [{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 1}}], [{"text": "Fine."}],
@@ -480,22 +393,4 @@ async fn a_persona_that_is_purged_while_its_agent_speaks_does_not_hold_up_others
     // The run itself comes to its end, and nothing of it is left.
     while chat.next().await.is_some() {}
     assert_eq!(house.get(&format!("/api/runs/{}", chat.run())).await.status, 404);
-}
-
-#[tokio::test]
-async fn a_test_run_that_was_stopped_cannot_be_gone_on_with_and_says_so() {
-    let house = House::new().await.playing(&json!({"answers": [[{"text": "Half "}, "stall"]]}));
-    let inputs = house.get("/api/storage/personas/optimist").await.good();
-    let input = inputs["testInputIds"][0].as_str().unwrap().to_owned();
-    let path = format!("/api/storage/personas/optimist/test-inputs/{input}/answers");
-    let begun = house.call(Method::POST, &path, json!({})).await.good();
-    let id = begun["id"].as_str().unwrap().to_owned();
-
-    let stop = format!("/api/runs/{id}/stop");
-    let stopped = house.call(Method::POST, &stop, json!({})).await.good();
-
-    assert_eq!((&stopped["status"], &stopped["canContinue"]), (&json!("stopped"), &json!(false)));
-    assert_eq!(run(&house, &id).await["canContinue"], false);
-    let on = house.call(Method::POST, &format!("/api/runs/{id}/continue"), json!({})).await;
-    assert_eq!(on.error(), error(409, "not_now", ""));
 }

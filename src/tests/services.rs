@@ -7,6 +7,8 @@ mod conversation;
 mod keys;
 mod patience;
 mod retries;
+mod thoughts;
+mod tools;
 pub mod wire;
 
 use std::{sync::Mutex, time::Duration};

@@ -128,7 +128,12 @@ impl House {
 
     /// The same store behind another process, in which the demo model plays this script.
     pub fn playing(&self, script: &Value) -> House {
-        self.playing_as("test".into(), script)
+        self.playing_as("test".into(), Limits::default(), script)
+    }
+
+    /// The same, held to these limits.
+    pub fn limited(&self, limits: Limits, script: &Value) -> House {
+        self.playing_as("test".into(), limits, script)
     }
 
     /// A process on this PostgreSQL database, with nothing but that in common with others, in which the
@@ -138,16 +143,16 @@ impl House {
         store.migrate().await.unwrap();
         let house = Self::around(store, None);
         Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
-        house.playing_as(node, script)
+        house.playing_as(node, Limits::default(), script)
     }
 
-    fn playing_as(&self, node: Node, script: &Value) -> House {
+    fn playing_as(&self, node: Node, limits: Limits, script: &Value) -> House {
         let demo = Demo::scripted(Script::parse(&script.to_string()).unwrap(), Pace::AtOnce);
         let providers =
             Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
         let mut state = self.state.clone();
         let (store, search) = (state.store.clone(), state.search.clone());
-        state.agent = Agent::new(store, providers, search, Limits::default(), node);
+        state.agent = Agent::new(store, providers, search, limits, node);
         Self { router: routed(&state), state, folder: self.folder.clone() }
     }
 
@@ -163,6 +168,28 @@ impl House {
         let mut state = self.state.clone();
         state.jobs = jobs;
         Self { router: routed(&state), state, folder: self.folder.clone() }
+    }
+
+    /// Answers on a real socket, for as long as the test goes on, and says where.
+    pub async fn listening(&self) -> std::net::SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, router) = (listener.local_addr().unwrap(), self.router.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        address
+    }
+
+    /// A model of the demo's that costs something, which speaks from now on when a persona has none.
+    pub async fn dear_model(&self) -> &'static str {
+        let model = json!({
+            "id": "demo/dear", "service": "demo", "name": "demo", "label": "Dear", "context": 100_000,
+            "maxOutput": 8192, "price": {"input": 2.0, "output": 10.0}, "tools": true, "vision": false,
+            "reasoning": false,
+        });
+        self.call(Method::PUT, "/api/models", model).await.good();
+        let chosen = json!({"model": "demo/dear"});
+        let chosen = self.call(Method::PUT, "/api/models/default", chosen).await;
+        assert!(chosen.status.is_success(), "{}", chosen.text);
+        "demo/dear"
     }
 
     /// Sends a request and gives the status; what is streamed back is left.

@@ -124,6 +124,7 @@ fn Models(settings: ModelSettings) -> impl IntoView {
                         <Line name="model[output_price]" label="Dollars per million written" hint="Empty when not known" value=String::new() optional=true/>
                     </div>
                     <label class="row"><input type="checkbox" name="model[tools]" value="yes" checked/> "It can use tools"</label>
+                    <label class="row"><input type="checkbox" name="model[reasoning]" value="yes"/> "It reasons"</label>
                     <p><button class="button">"Add model"</button></p>
                 </form>
             </details>

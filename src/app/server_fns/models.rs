@@ -117,6 +117,9 @@ pub struct NewModel {
     /// Set when it can be given tools.
     #[serde(default)]
     pub tools: Option<String>,
+    /// Set when it reasons before it answers.
+    #[serde(default)]
+    pub reasoning: Option<String>,
 }
 
 /// Adds a model.
@@ -142,7 +145,7 @@ pub async fn add_model(
         price,
         tools: model.tools.is_some(),
         vision: false,
-        reasoning: false,
+        reasoning: model.reasoning.is_some(),
     };
     desk.agent.put_model(&desk.scope, &model).await
 }

@@ -82,6 +82,30 @@ pub fn streamed(value: &Value) -> ProviderError {
     ProviderError { retry_after: told.wait, ..error(fault, message) }
 }
 
+/// What a body that is one piece of JSON means where a stream was to come: services and the proxies before
+/// them tell errors so, with a status that says all is well.
+pub fn unstreamed(headers: &dyn Fn(&str) -> Option<String>, body: &str) -> ProviderError {
+    match serde_json::from_str::<Value>(body.trim_start_matches('\u{feff}')) {
+        Ok(value) if tells_error(&value) => {
+            let error = streamed(&value);
+            ProviderError {
+                retry_after: wait::from_headers(headers).or(error.retry_after),
+                ..error
+            }
+        }
+        Ok(_) => {
+            ProviderError::new(Fault::Garbled, "The service answered all at once, not in a stream.")
+        }
+        Err(error) => ProviderError::new(Fault::Garbled, error.to_string()),
+    }
+}
+
+fn tells_error(value: &Value) -> bool {
+    let value = value.get(0).unwrap_or(value);
+    let has = |key: &str| value.get(key).is_some_and(|told| !told.is_null());
+    has("error") || has("detail") || value["object"] == "error"
+}
+
 /// What came was not what the dialect knows; an error in another shape is still an error.
 pub fn unreadable(data: &str, source: &serde_json::Error) -> ProviderError {
     match serde_json::from_str::<Value>(data) {

@@ -3,7 +3,10 @@
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::calls::{Piece, Pieces};
+use super::{
+    calls::{Piece, Pieces},
+    details::ReasoningDetails,
+};
 use crate::{
     domain::run::{StopReason, Usage},
     providers::{
@@ -37,6 +40,7 @@ struct Delta {
     content: Option<Said>,
     reasoning_content: Option<Said>,
     reasoning: Option<Said>,
+    reasoning_details: Option<Value>,
     refusal: Option<String>,
     tool_calls: Option<Vec<Piece>>,
 }
@@ -91,6 +95,7 @@ pub struct Chunks {
     writing: Writing,
     quirks: Quirks,
     calls: Pieces,
+    details: ReasoningDetails,
     usage: Usage,
     finish: Option<String>,
     is_refused: bool,
@@ -103,6 +108,7 @@ impl Chunks {
             writing: Writing::new(ask),
             quirks: ask.quirks,
             calls: Pieces::default(),
+            details: ReasoningDetails::default(),
             usage: Usage::default(),
             finish: None,
             is_refused: false,
@@ -118,6 +124,11 @@ impl Chunks {
             let names = [delta.reasoning_content, delta.reasoning].into_iter().flatten();
             let thoughts = names.map(Said::words).find(|words| !words.is_empty());
             self.writing.thought(&thoughts.unwrap_or_default());
+            if let (true, Some(Value::Array(details))) =
+                (self.quirks.reasoning_details, delta.reasoning_details)
+            {
+                details.into_iter().for_each(|piece| self.details.take(piece));
+            }
             if let Some(said) = delta.content {
                 self.say(said);
             }
@@ -169,6 +180,12 @@ impl Chunks {
         }
         let finish = self.finish.take().ok_or_else(failure::truncated)?;
         let ending = if finish == "length" { Ending::Cut } else { Ending::Whole };
+        let details = std::mem::take(&mut self.details).carried();
+        // What was cut off lacks its signature, and would be refused.
+        if let Some(details) = details.filter(|_| ending == Ending::Whole) {
+            self.writing.end();
+            self.writing.end_with(None, details);
+        }
         std::mem::take(&mut self.calls).write(&mut self.writing, ending);
         let reason = match finish.as_str() {
             "length" => StopReason::MaxTokens,

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::details;
 use crate::{
     domain::message::{Role, Turn},
     providers::dialect::{
@@ -25,6 +26,7 @@ enum Message {
     Assistant {
         content: Option<Content<Block>>,
         reasoning_content: Option<String>,
+        reasoning_details: Option<Vec<Value>>,
         #[serde(default)]
         tool_calls: Option<Vec<Call>>,
     },
@@ -61,9 +63,12 @@ pub fn read(body: &Value, mut reader: Reader) -> Result<Vec<Turn>, String> {
     for message in request.messages {
         match message {
             Message::User { content } => say(&mut reader, Role::User, content),
-            Message::Assistant { content, reasoning_content, tool_calls } => {
+            Message::Assistant { content, reasoning_content, reasoning_details, tool_calls } => {
                 if let Some(thought) = reasoning_content {
                     reader.thought(thought, None, None);
+                }
+                if let Some(wanted_back) = reasoning_details {
+                    reader.thought(String::new(), None, Some(details::carry(wanted_back)));
                 }
                 if let Some(content) = content {
                     say(&mut reader, Role::Assistant, content);

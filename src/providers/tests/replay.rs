@@ -32,6 +32,7 @@ pub const ASK: Ask<'static> = Ask {
     quirks: Quirks {
         old_max_tokens: false,
         echo_reasoning: false,
+        reasoning_details: false,
         no_stream_options: false,
         short_call_ids: false,
         reasoning_outside: false,
@@ -155,7 +156,8 @@ pub fn replay(dialect: Dialect, ask: &Ask<'_>, body: &str) -> Answer {
     assert_eq!(feed(dialect, ask, events), answer, "event by event");
 
     let commented = body.replace("\n\n", "\n\n: keep-alive\n\n: keep-alive\n");
-    for text in [body.clone(), body.replace('\n', "\r\n"), commented] {
+    let marked = format!("\u{feff}{body}");
+    for text in [body.clone(), body.replace('\n', "\r\n"), commented, marked] {
         let bytes = Bytes::from(text);
         for size in [bytes.len(), 1, 3, 7] {
             let starts = (0..bytes.len()).step_by(size.max(1));

@@ -195,7 +195,7 @@ fn list<'body>(body: &'body Value, key: &str) -> &'body Vec<Value> {
 }
 
 /// What a service would refuse.
-fn check_shape(dialect: Dialect, body: &Value) {
+pub fn check_shape(dialect: Dialect, body: &Value) {
     match dialect {
         Dialect::Anthropic => {
             let messages = list(body, "messages");

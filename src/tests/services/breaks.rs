@@ -3,7 +3,7 @@
 
 use axum::http::Method;
 use greenroom::providers::Dialect;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Stage, line,
@@ -108,6 +108,63 @@ async fn an_error_inside_of_a_stream_that_will_not_get_better_is_not_asked_again
 
     assert_eq!(told.error(), "Anthropic did not take the request: “No”.");
     assert_eq!(stage.fake.asked().len(), 1);
+}
+
+/// Some services and proxies say that all is well and then send an error where a stream was to come. It was
+/// taken for a stream that broke off.
+#[tokio::test]
+async fn an_error_told_as_plain_json_with_a_good_status_is_that_error() {
+    let error = |kind: &str, message: &str| json!({"error": {"type": kind, "message": message}});
+    let plain = |body: &Value| Reply::status(200, body).with("content-type", "application/json");
+    for (dialect, service, model) in ALL {
+        let stage = Stage::new(model).await;
+        let not_taken = format!("{service} did not take the request: “No”.");
+        let no_key =
+            format!("{service} refused the key. Check where it comes from in the settings.");
+        let unreadable = format!("{service} sent something that could not be read. Try again.");
+        let wrong = error("invalid_request_error", "No.");
+        // It may also come in pieces, under the name of what it is not.
+        let text = wrong.to_string();
+        let (begin, rest) = text.split_at(9);
+        let cases = [
+            (plain(&wrong), &not_taken),
+            (Reply::stream(vec!["\n".into(), begin.into(), rest.into()]), &not_taken),
+            (plain(&json!([wrong])), &not_taken),
+            (plain(&error("authentication_error", "Not {key}.")), &no_key),
+            (plain(&json!({"error": {"code": 401, "message": "Who?"}})), &no_key),
+            (plain(&json!({"id": "msg_1", "error": null, "content": "All at once."})), &unreadable),
+        ];
+        for (case, sentence) in cases {
+            let shown = format!("{dialect:?} {case:?}");
+            stage.fake.play([case, Reply::stream(wire::answer(dialect, "Hi."))]);
+
+            let told = stage.say("Hello").await;
+
+            assert_eq!((told.text().as_str(), told.error()), ("", sentence.as_str()), "{shown}");
+            assert_eq!(stage.fake.asked().len(), 1, "{shown}");
+        }
+
+        let busy = plain(&error("overloaded_error", "Not now."));
+        stage.fake.play([busy, Reply::stream(wire::answer(dialect, "Hi."))]);
+        let told = stage.say("Hello").await;
+        assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""), "{dialect:?}");
+        assert_eq!(stage.retries(&told.run).await[0]["reason"], "Not now.", "{dialect:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_before_a_stream_is_no_part_of_it() {
+    for (dialect, _, model) in ALL {
+        let stage = Stage::new(model).await;
+        let mut pieces = wire::answer(dialect, "Hi.");
+        pieces.insert(0, "\u{feff}".into());
+        stage.fake.play([Reply::stream(pieces)]);
+
+        let told = stage.say("Hello").await;
+
+        assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""), "{dialect:?}");
+        assert_eq!(stage.fake.asked().len(), 1, "{dialect:?}");
+    }
 }
 
 #[tokio::test]

@@ -61,6 +61,24 @@ async fn a_service_that_asks_for_patience_gets_it() {
 }
 
 #[tokio::test]
+async fn a_service_that_wants_more_than_a_minute_is_not_waited_for() {
+    let stage = Stage::new(CLAUDE).await;
+    let slow_down = || refusal(429, "rate_limit_error", "Slow down.");
+    let waits = [slow_down().with("retry-after", 61), slow_down().with("retry-after-ms", 60_001)];
+    for wait in waits {
+        let told = format!("{wait:?}");
+        stage.fake.play([wait, good()]);
+
+        let answer = stage.say("Hello").await;
+
+        let sentence = "Anthropic asks us to slow down. Try again in a moment.";
+        assert_eq!((answer.text().as_str(), answer.error()), ("", sentence), "{told}");
+        assert_eq!(stage.retries(&answer.run).await, Vec::<Value>::new(), "{told}");
+        assert_eq!(stage.fake.asked().len(), 1, "{told}");
+    }
+}
+
+#[tokio::test]
 async fn what_may_get_better_is_asked_again() {
     let stage = Stage::new(CLAUDE).await;
     let cases = [

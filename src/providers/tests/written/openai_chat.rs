@@ -3,10 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::{
-    domain::run::{StopReason, Usage},
+    domain::{
+        message::{PartBody, Role},
+        run::{StopReason, Usage},
+    },
     providers::{
         Ask, Dialect, Fault, ModelEvent, Quirks,
-        tests::replay::{ASK, Answer, play, replay, stream_of, unsigned},
+        tests::{
+            replay::{ASK, Answer, carried, play, replay, stream_of, unsigned},
+            requests,
+        },
     },
 };
 
@@ -274,4 +280,81 @@ fn thoughts_have_several_names() {
 #[test]
 fn what_is_no_json_is_garbled() {
     assert_eq!(answer(&[json!("oops")]).error.unwrap().fault, Fault::Garbled);
+}
+
+/// OpenRouter gives what the model behind it wants back in pieces, and they were lost.
+#[test]
+fn details_of_reasoning_are_carried_whole_and_go_back_as_they_came() {
+    let detailed = |delta_of: Value, detail: Value| {
+        let mut piece = delta(delta_of);
+        piece["choices"][0]["delta"]["reasoning_details"] = json!([detail]);
+        piece
+    };
+    let words =
+        |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0, "format": null});
+    let signed = json!({"type": "reasoning.text", "signature": "sig-1", "index": 0});
+    let secret = json!({"type": "reasoning.encrypted", "data": "xyz", "id": "tool_1", "index": 1});
+    let body = stream_of(&[
+        detailed(json!({"reasoning": "I should"}), words("I should")),
+        detailed(json!({"reasoning": " look."}), words(" look.")),
+        detailed(json!({}), signed),
+        text("Let me look."),
+        detailed(json!({}), secret.clone()),
+        call(0, "call_1", "look", json!("{}")),
+        finish("tool_calls"),
+        done(),
+    ]);
+    let quirks = Quirks { reasoning_details: true, ..Quirks::default() };
+    let ask = Ask { quirks, ..ASK };
+
+    let answer = replay(Dialect::OpenaiChat, &ask, &body);
+
+    let whole = json!({"type": "reasoning.text", "text": "I should look.", "signature": "sig-1",
+        "index": 0, "format": null});
+    let details = json!([whole, secret]);
+    let held = carried(None, json!({"reasoning_details": details}));
+    assert_eq!(answer.reasoning(), "I should look.");
+    assert!(answer.events.contains(&ModelEvent::PartEnd(Some(held.clone()))), "{answer:?}");
+    let plain = replay(Dialect::OpenaiChat, &ASK, &body);
+    assert!(!format!("{plain:?}").contains("sig-1"), "without the quirk nothing is carried");
+
+    let turns = [
+        requests::user("Who?"),
+        requests::turn(
+            Role::Assistant,
+            PartBody::Reasoning("I should look.".into()),
+            Some(unsigned()),
+        ),
+        requests::assistant("Let me look."),
+        requests::turn(Role::Assistant, PartBody::Reasoning(String::new()), Some(held)),
+        requests::call("one", json!({}), None),
+        requests::result("one", "fine", false),
+    ];
+    let sent = Dialect::OpenaiChat.body(&Ask { turns: &turns, ..ask });
+    assert_eq!(sent["messages"][2]["reasoning_details"], details);
+    let back = Dialect::OpenaiChat.read_messages(&sent, ask.service, ask.model).unwrap();
+    let again = Dialect::OpenaiChat.body(&Ask { turns: &back, ..ask });
+    assert_eq!(again, sent, "there and back");
+    for other in [Ask { model: "model-2", ..ask }, ASK] {
+        let sent = Dialect::OpenaiChat.body(&Ask { turns: &turns, ..other });
+        assert_eq!(sent["messages"][2].get("reasoning_details"), None);
+    }
+}
+
+#[test]
+fn details_of_reasoning_that_was_cut_off_are_not_carried() {
+    let mut piece = text("Half");
+    piece["choices"][0]["delta"]["reasoning_details"] =
+        json!([{"type": "reasoning.text", "text": "Hm", "index": 0}]);
+    let quirks = Quirks { reasoning_details: true, ..Quirks::default() };
+    let body = stream_of(&[piece, finish("length"), done()]);
+
+    let answer = replay(Dialect::OpenaiChat, &Ask { quirks, ..ASK }, &body);
+
+    let expected = [
+        ModelEvent::Text("Half".into()),
+        ModelEvent::PartEnd(None),
+        ModelEvent::Stop(StopReason::MaxTokens),
+    ];
+    assert_eq!(answer.events, expected);
 }
