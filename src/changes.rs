@@ -55,6 +55,18 @@ pub struct Gate {
     actor: Actor,
 }
 
+/// What a thing said at a revision.
+pub async fn fields_at(
+    link: &mut Link,
+    entity: &Entity,
+    revision: Revision,
+) -> Result<Fields, ApiError> {
+    entity::fields_at(link, entity, revision).await.map_err(|refusal| match refusal {
+        Refusal::Told(error) => error,
+        Refusal::Moved => ApiError::Unavailable,
+    })
+}
+
 /// What the gate does with a change, by who wants it.
 enum Verdict {
     Apply,

@@ -71,6 +71,11 @@ impl Fetcher {
         Self { allow: None, ..Self::new(Vec::new()) }
     }
 
+    /// Whether anything is fetched.
+    pub fn is_on(&self) -> bool {
+        self.allow.is_some()
+    }
+
     /// The same, asking this for the addresses of names.
     pub fn resolving(self, resolve: Arc<Resolve>) -> Self {
         Self { resolve, ..self }

@@ -20,7 +20,7 @@ mod openai_chat;
 mod openai_responses;
 mod services;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transport;
 
 pub use catalog::{Catalog, Environment, Route};
@@ -131,6 +131,8 @@ pub struct Quirks {
     pub old_max_tokens: bool,
     /// It wants `reasoning_content` back while tools are going on.
     pub echo_reasoning: bool,
+    /// It gives `reasoning_details` with an answer, and wants them back as they came (OpenRouter).
+    pub reasoning_details: bool,
     /// It refuses `stream_options`.
     pub no_stream_options: bool,
     /// Its tool call identifiers must be nine letters and digits.

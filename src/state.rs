@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 pub use visit::{chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn};
 
 use crate::{
-    agent::{Agent, Listener, Sight},
+    agent::{Agent, Listener, Sight, is_imported},
     app::{
         server_fns::{answers::ShownAnswer, search::Target},
         shell::SiteFiles,
@@ -23,7 +23,7 @@ use crate::{
         actor::Actor,
         change::{Change, ChangeState, Entity, EntityKind, Op, Outcome},
         error::ApiError,
-        id::RefId,
+        id::{ConversationId, RefId},
         knowledge::{RefFields, URL},
         proposal::Source,
         search::SearchKind,
@@ -116,6 +116,11 @@ impl Desk {
         Ok(self.store.read(&self.scope.space).await?)
     }
 
+    /// Whether the texts of refs can be fetched.
+    pub fn can_fetch(&self) -> bool {
+        self.fetcher.is_on()
+    }
+
     /// Fetches what a ref's address points at, as the ref's next version. What was written in its text
     /// meanwhile is merged.
     pub async fn fetch_ref(&self, id: &RefId) -> Result<Outcome, ApiError> {
@@ -190,8 +195,8 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
     Ok(Viewed { listener, title, context })
 }
 
-/// What a listener is told about what the person looks at. What a ref says, and what it is called, was
-/// written elsewhere.
+/// What a listener is told about what the person looks at. What a ref says or a chat that was imported,
+/// and what it is called, was written elsewhere.
 pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<Sight, ApiError> {
     let (noun, word) = (entity.kind.noun(), entity.kind.word());
     let (title, id) = (desk.gate.title(entity).await?, &entity.id);
@@ -199,7 +204,14 @@ pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<Si
         "The person is looking at the {noun} “{title}” (entityType {word}, entityId {id})."
     );
     let marked = shortened(marked);
-    let source = (entity.kind == EntityKind::Ref).then(|| {
+    let elsewhere = match entity.kind {
+        EntityKind::Ref => true,
+        EntityKind::Chat => {
+            is_imported(&mut desk.read().await?, &ConversationId::new(entity.id.as_str())).await?
+        }
+        EntityKind::Persona | EntityKind::TestInput | EntityKind::Page | EntityKind::Task => false,
+    };
+    let source = elsewhere.then(|| {
         let quoted = if marked.is_empty() { &title } else { &marked };
         let passage = quoted.chars().take(MAX_QUOTED_CHARS).collect();
         Source { entity: entity.clone(), title: title.clone(), passage }

@@ -22,6 +22,7 @@ mod publication;
 mod run;
 mod search;
 mod settings;
+mod speaker;
 mod test_answer;
 mod test_input;
 mod trash;

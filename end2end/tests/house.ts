@@ -69,3 +69,26 @@ export async function fitsTheScreen(page: Page) {
   ]);
   expect(content).toBeLessThanOrEqual(screen);
 }
+
+/** Says something in the bar. */
+export async function say(page: Page, words: string) {
+  await page.locator("#composer-words").fill(words);
+  await page.locator("#composer-words").press("Enter");
+}
+
+export const rail = (page: Page) => page.locator("#rail");
+
+/** How the panel stands: hidden, visible or pinned. */
+export const shown = (page: Page, how: string) => expect(rail(page)).toHaveAttribute("data-shown", how);
+
+export const answered = (page: Page) =>
+  expect(page.getByRole("status").filter({ hasText: "The answer has ended." })).toBeAttached();
+
+export type Draft = { id: string; expiresAt: string; proposedBy: { runId: string } };
+
+/** Says something to a persona's agent from elsewhere. Returns its drafts that wait, the last first. */
+export async function ask(request: APIRequestContext, personaId: string, message: string): Promise<Draft[]> {
+  const answer = await request.post("/api/persona-agent/chat", { data: { personaId, message } });
+  expect(await answer.text()).toContain('"type":"done"');
+  return (await (await request.get(`/api/pending-changes?personaId=${personaId}`)).json()).items;
+}

@@ -38,6 +38,14 @@ test("a question mark shows the keys, but not while typing", async ({ page }) =>
   await page.keyboard.press("?");
   const help = page.getByRole("dialog", { name: "Keys" });
   await expect(help).toBeVisible();
+  for (const [keys, does] of [
+    ["Ctrl /", "Talk to whoever listens"],
+    ["j k", "Go to the next or the last draft"],
+    ["a e r", "Accept, edit or reject the draft"],
+    ["Esc", "Close what is open"],
+  ]) {
+    await expect(help.locator("dt", { hasText: new RegExp(`^${keys}$`) }).locator("+ dd")).toContainText(does);
+  }
   await page.keyboard.press("Escape");
   await expect(help).toBeHidden();
   await page.keyboard.press("/");

@@ -1,4 +1,5 @@
 // What only the browser's program can do on the pages of knowledge.
+import { type Page } from "@playwright/test";
 import { expect, open, persona, test } from "./house";
 
 test("Ctrl-S saves, and the cursor stays where it was", async ({ page, request }) => {
@@ -68,4 +69,28 @@ test("what is open on a list stays open when the list changes", async ({ page, r
   await request.delete(`/api/storage/personas/${other.id}`);
   await expect(page.getByRole("listitem").filter({ hasText: other.name })).toBeVisible();
   await expect(row.getByRole("button", { name: "Remove for good" })).toBeVisible();
+});
+
+test("what is saved in one tab appears in another, and is merged with what is being written there", async ({ page, context, request }) => {
+  const other = await context.newPage();
+  const text = (tab: Page) => tab.getByLabel("Text", { exact: true });
+  for (const [kind, field] of [["refs", "text"], ["pages", "body"]]) {
+    const data = { title: "Twice open", [field]: "In the middle." };
+    const { id } = await (await request.post(`/api/storage/${kind}`, { data })).json();
+    for (const tab of [page, other]) await open(tab, `/${kind}/${id}`);
+    await page.getByLabel("Title", { exact: true }).fill("Seen twice");
+    await text(page).fill("At first.\n\nIn the middle.");
+    await page.keyboard.press("Control+s");
+    await expect(text(other)).toHaveValue("At first.\n\nIn the middle.");
+    await expect(other.getByLabel("Title", { exact: true })).toHaveValue("Seen twice");
+  }
+  await text(other).fill("At first.\n\nIn the middle.\n\nAt last.");
+  await text(page).fill("At the very first.\n\nIn the middle.");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("v3")).toBeVisible();
+  await expect(text(other)).toHaveValue(/At last\.$/);
+  await other.keyboard.press("Control+s");
+  await expect(text(other)).toHaveValue("At the very first.\n\nIn the middle.\n\nAt last.");
+  await expect(text(page)).toHaveValue("At the very first.\n\nIn the middle.\n\nAt last.");
+  await expect(other.getByRole("status").filter({ hasText: "merged into your text" })).toBeVisible();
 });

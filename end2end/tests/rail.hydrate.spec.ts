@@ -1,24 +1,15 @@
 // The bar, the panel and the drafts in it: every transition of the panel, two tabs, reload, Stop.
 import { type Page } from "@playwright/test";
-import { expect, open, persona, read, test } from "./house";
+import { answered, ask, expect, open, persona, rail, read, say, shown, test } from "./house";
 
 const prompt = "Be brief and kind.\nAsk once.\nNever shout.";
 
-async function say(page: Page, words: string) {
-  await page.locator("#composer-words").fill(words);
-  await page.locator("#composer-words").press("Enter");
-}
-
-const rail = (page: Page) => page.locator("#rail");
-const shown = (page: Page, how: string) => expect(rail(page)).toHaveAttribute("data-shown", how);
 /** Stops the clock, and lets the panel's time begin now. */
 async function stopClock(page: Page) {
   await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
   await rail(page).hover();
   await page.mouse.move(5, 60);
 }
-
-const answered = (page: Page) => expect(page.getByRole("status").filter({ hasText: "The answer has ended." })).toBeAttached();
 
 test("sending shows the panel, silence hides it, and show output pins it", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: prompt });
@@ -77,6 +68,50 @@ test("a click inside pins it, and a click away, Esc or its button hide it", asyn
   await shown(page, "hidden");
   await page.keyboard.press("Control+/");
   await expect(page.locator("#composer-words")).toBeFocused();
+});
+
+test("a panel that shows itself is hidden by a click away, Esc or its button, and then counts what is new", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  // No time passes, so that silence cannot hide it.
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  const ways = [
+    () => page.locator("h2", { hasText: "System prompt" }).click(),
+    () => page.keyboard.press("Escape"),
+    () => page.getByRole("button", { name: "Close the conversation" }).click(),
+  ];
+  for (const [at, hide] of ways.entries()) {
+    await say(page, "What is the name?");
+    await shown(page, "visible");
+    await hide();
+    await shown(page, "hidden");
+    await expect(rail(page).locator(".turn-foot").filter({ hasText: "demo" })).toHaveCount(at + 1);
+    await page.clock.runFor(100);
+  }
+  await page.clock.resume();
+  const output = page.getByRole("button", { name: "Show output" });
+  await output.click();
+  await expect(output.locator(".badge")).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await ask(request, id, "Hello");
+  await expect(output.locator(".badge")).toHaveText("1");
+});
+
+test("an answer that comes meanwhile starts the panel's time anew", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await say(page, "What is the name?");
+  await answered(page);
+  await stopClock(page);
+  await page.clock.runFor(4000);
+  await ask(request, id, "Thanks");
+  await expect(rail(page).locator(".turn-foot").filter({ hasText: "demo" })).toHaveCount(2);
+  await page.clock.runFor(4000);
+  await shown(page, "visible");
+  await page.clock.runFor(2000);
+  await shown(page, "hidden");
 });
 
 test("a draft that waits is never hidden by itself, and how long the panel stays is remembered", async ({ page, request }) => {
@@ -166,7 +201,7 @@ test("the Inbox has the same drafts, and both stay in step in two tabs", async (
   await expect(inbox.locator(".audit li").filter({ hasText: "Zed" }).first()).toBeVisible();
 });
 
-test("a reload in the middle of an answer loses nothing, and Stop works from another tab", async ({ page, context, request }) => {
+test("a reload in the middle of an answer loses nothing, and another tab shows the same", async ({ page, context, request }) => {
   const { id } = await persona(request, { systemPrompt: prompt });
   await open(page, `/personas/${id}`);
   await say(page, "Show the prompt, list the test inputs, what is the name, show the prompt");
@@ -179,6 +214,33 @@ test("a reload in the middle of an answer loses nothing, and Stop works from ano
   await page.getByRole("button", { name: "Show output" }).click();
   await expect(page.locator("#rail .turn").last().locator(".turn-foot")).toContainText(/demo/);
   await expect(other.locator("#rail .turn").last().locator(".turn-foot")).toContainText(/demo/);
+});
+
+test("Stop works from another tab and keeps the words in both, and Retry answers anew", async ({ page, context, request }) => {
+  const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ");
+  const { id } = await persona(request, { systemPrompt: words });
+  const other = await context.newPage();
+  for (const tab of [page, other]) {
+    await open(tab, `/personas/${id}`);
+    await tab.getByRole("button", { name: "Show output" }).click();
+  }
+  await say(page, "Show the prompt");
+  const last = (tab: Page) => rail(tab).locator(".turn").last();
+  const said = (tab: Page) => last(tab).locator(".prose").last();
+  await expect(said(other)).toContainText("word3");
+  await last(other).getByRole("button", { name: "Stop" }).click();
+  for (const tab of [page, other]) {
+    await expect(last(tab)).toContainText("Stopped.");
+    await expect(said(tab)).toContainText("word3");
+    await expect(said(tab)).not.toContainText("word199");
+  }
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: prompt } });
+  await last(page).getByRole("button", { name: "Retry" }).click();
+  for (const tab of [page, other]) {
+    await expect(said(tab)).toContainText("Never shout.");
+    await expect(last(tab)).not.toContainText("Stopped.");
+    await expect(rail(tab).locator(".turn")).toHaveCount(2);
+  }
 });
 
 test("a new conversation leaves the old one within reach", async ({ page, request }) => {

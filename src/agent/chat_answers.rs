@@ -83,7 +83,7 @@ impl Agent {
             return first(runs);
         }
         let mut link = self.read(scope).await?;
-        // The same persona reads the same again. Nobody knows who said what came from a file.
+        // The same persona reads the same again. Who said what came from a file may be unknown.
         let (speaker, asked) = match (&known.run_id, &known.parent_id) {
             (Some(run), Some(_)) => {
                 let run = link.run(run).await?;
@@ -92,7 +92,11 @@ impl Agent {
             (None, Some(parent)) => {
                 let parent = link.message(parent).await?;
                 let asked = Some(parent.id).filter(|_| parent.role == Role::User);
-                (link.chat(&chat).await?.persona_id, asked)
+                let speaker = match link.speaker(message).await? {
+                    Some(speaker) => speaker,
+                    None => link.chat(&chat).await?.persona_id,
+                };
+                (speaker, asked)
             }
             (_, None) => (PersonaId::default(), None),
         };

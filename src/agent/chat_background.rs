@@ -16,6 +16,7 @@ use crate::{
         error::ApiError,
         id::{ConversationId, PersonaId},
         message::Role,
+        model::Model,
         persona::{PersonaFields, RoleplayData},
         run::Run,
         version::Revision,
@@ -101,7 +102,10 @@ impl Agent {
         let chat = self.read(scope).await?.chat(id).await?;
         for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
             let (persona, revision) = (&member.persona_id, member.revision);
-            self.draw(scope, persona, revision, &chat.settings.model).await?;
+            // Whoever comes after is not left out for that.
+            if let Err(error) = self.draw(scope, persona, revision, &chat.settings.model).await {
+                tracing::info!(%error, chat = %id, %persona, "no roleplay data was made");
+            }
         }
         Ok(())
     }
@@ -148,16 +152,7 @@ impl Agent {
     async fn quick_route(&self, scope: &Scope, model: &str) -> Result<Route, ApiError> {
         let catalog = self.catalog(scope).await?;
         let own = catalog.find(model)?;
-        let price = |model: &crate::domain::model::Model| {
-            model.price.map(|price| price.input + price.output)
-        };
-        let others = catalog.models().iter().filter(|other| other.service == own.model.service);
-        let cheapest = others
-            .filter(|other| price(other).is_some() && price(&own.model).is_some())
-            .min_by(|one, other| {
-                price(one).partial_cmp(&price(other)).unwrap_or(std::cmp::Ordering::Equal)
-            });
-        match cheapest {
+        match cheapest(catalog.models(), &own.model) {
             Some(cheapest) => catalog.find(&cheapest.id),
             None => Ok(own),
         }
@@ -199,6 +194,16 @@ impl Agent {
     }
 }
 
+/// The cheapest model with a price of the service of this one; none when this one has no price: such a
+/// service may run on one's own machine, and have one model loaded.
+fn cheapest<'a>(models: &'a [Model], own: &Model) -> Option<&'a Model> {
+    let price = |model: &Model| model.price.map(|price| price.input + price.output);
+    price(own)?;
+    let others = models.iter().filter(|other| other.service == own.service);
+    let priced = others.filter_map(|other| Some((price(other)?, other)));
+    priced.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, model)| model)
+}
+
 /// What a model is told of a persona.
 fn known_of(persona: &PersonaFields) -> String {
     let mut known = format!("Name: {}\n", persona.name);
@@ -236,6 +241,39 @@ fn read_roleplay_data(answer: &str) -> Option<RoleplayData> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::model::Price;
+
+    fn model(service: &str, id: &str, price: Option<f64>) -> Model {
+        let price = price.map(|output| Price { input: 1.0, output, ..Price::default() });
+        Model {
+            id: id.into(),
+            service: service.into(),
+            name: id.into(),
+            label: id.into(),
+            context: 1000,
+            max_output: 100,
+            price,
+            tools: false,
+            vision: false,
+            reasoning: false,
+        }
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_done_by_the_cheapest_model_of_the_service() {
+        let models = [
+            model("one", "large", Some(9.0)),
+            model("one", "small", Some(0.5)),
+            model("one", "unknown", None),
+            model("two", "free", Some(0.0)),
+        ];
+        let quick = |own: &Model| cheapest(&models, own).map(|model| model.id.as_str());
+
+        assert_eq!(quick(&models[0]), Some("small"));
+        assert_eq!(quick(&models[1]), Some("small"));
+        assert_eq!(quick(&models[2]), None, "it is its own way then");
+        assert_eq!(quick(&models[3]), Some("free"));
+    }
 
     #[test]
     fn a_title_is_one_line_without_marks() {

@@ -10,21 +10,24 @@ use crate::{
     changes::{Scope, refresh_index},
     domain::{
         change::Entity,
-        chat::{Chat, ChatMode, ChatSettings, SettingsPatch},
+        chat::{Chat, ChatMode, ChatSettings, MAX_MEMBERS, NEW_TITLE, SettingsPatch},
         error::ApiError,
         field::TextField,
         id::{ConversationId, MessageId, PersonaId},
         message::{Message, Part, Role},
         news::News,
+        persona::PersonaFields,
         timestamp::Timestamp,
         tree::MOMENT,
         version::Revision,
     },
-    store::{Mark, now},
+    store::{Head, Link, Mark, StoreError, now},
 };
 
 /// What a file says it is.
 const FORMAT: &str = "greenroom-chat";
+/// How files are written. Those of the first version have one persona, and do not say who spoke.
+const VERSION: u32 = 2;
 /// The most messages of a chat that go into one file.
 const MAX_MESSAGES: usize = 50_000;
 /// How many are read at once.
@@ -40,6 +43,9 @@ const ANSWER: TextField = TextField { name: "content", label: "The message", max
 pub struct ChatFile {
     /// `greenroom-chat`.
     pub format: String,
+    /// How it is written: 2. Without one, it is 1.
+    #[serde(default = "first_version")]
+    pub version: u32,
     /// What it is called.
     #[serde(default)]
     pub title: String,
@@ -49,8 +55,11 @@ pub struct ChatFile {
     /// What is set for it.
     #[serde(default)]
     pub settings: ChatSettings,
-    /// The persona.
+    /// The persona; the first of several.
     pub persona_id: PersonaId,
+    /// All personas, in order. Those that are not here when it is imported are left out.
+    #[serde(default)]
+    pub persona_ids: Vec<PersonaId>,
     /// The version of the persona that spoke; one that is imported speaks as it is now.
     #[serde(default)]
     pub persona_revision: Revision,
@@ -69,6 +78,9 @@ pub struct FileMessage {
     pub parent_id: Option<String>,
     /// Who says it.
     pub role: Role,
+    /// The persona that says it; `null` for a person's words.
+    #[serde(default)]
+    pub persona_id: Option<PersonaId>,
     /// Its words.
     pub content: String,
     /// All it consists of; not read from a file.
@@ -104,9 +116,11 @@ impl Agent {
         let mut after: Option<MessageId> = None;
         loop {
             let some = link.messages_after(id, after.as_ref(), AT_ONCE).await?;
+            let mut speakers = link.speakers_after(id, after.as_ref(), AT_ONCE).await?;
             let Some(last) = some.last() else { break };
             after = Some(last.message.id.clone());
             messages.extend(some.into_iter().map(|marked| FileMessage {
+                persona_id: speakers.remove(&marked.message.id),
                 id: marked.message.id.to_string(),
                 parent_id: marked.message.parent_id.as_ref().map(ToString::to_string),
                 role: marked.message.role,
@@ -125,10 +139,12 @@ impl Agent {
         }
         Ok(ChatFile {
             format: FORMAT.into(),
+            version: VERSION,
             title: chat.title,
             mode: chat.mode,
             settings: chat.settings,
             persona_id: chat.persona_id,
+            persona_ids: chat.members.into_iter().map(|member| member.persona_id).collect(),
             persona_revision: chat.persona_revision,
             messages,
         })
@@ -139,6 +155,11 @@ impl Agent {
         if file.format != FORMAT {
             let rule = format!("The file must say that its format is {FORMAT}.");
             return Err(ApiError::invalid("format", rule));
+        }
+        if file.version > VERSION {
+            let rule =
+                format!("The file is of a later version than {VERSION}, which is known here.");
+            return Err(ApiError::invalid("version", rule));
         }
         let order = in_order(&file.messages)?;
         for message in &file.messages {
@@ -158,11 +179,17 @@ impl Agent {
             images: Some(file.settings.images),
             answers: Some(file.settings.answers),
         };
-        let title: String = file.title.chars().take(200).collect();
-        let (persona, mode, others) = (file.persona_id, file.mode, Vec::new());
-        let new = NewChat { persona, others, mode, title, settings };
+        // One that had no title of its own gets one here.
+        let title: String = match file.title.trim() {
+            NEW_TITLE => String::new(),
+            title => title.chars().take(200).collect(),
+        };
+        let mut others = self.present(scope, &file.persona_id, &file.persona_ids).await?;
+        let persona = if others.is_empty() { file.persona_id } else { others.remove(0) };
+        let new = NewChat { persona, others, mode: file.mode, title, settings };
         let chat = self.create_chat(scope, new).await?;
         let mut link = self.write(scope).await?;
+        let mut speakers: HashMap<&PersonaId, bool> = HashMap::new();
         let mut ids: HashMap<&str, MessageId> = HashMap::with_capacity(order.len());
         let mut leaf = None;
         for message in order.into_iter().map(|at| &file.messages[at]) {
@@ -173,6 +200,16 @@ impl Agent {
                 ..said(parent, &message.content, message.created_at.unwrap_or_else(now))
             };
             link.insert_message(&chat.id, &kept).await?;
+            if let (Role::Assistant, Some(persona)) = (message.role, &message.persona_id) {
+                let here = match speakers.get(persona) {
+                    Some(here) => *here,
+                    None => head(&mut link, persona).await?.is_some(),
+                };
+                speakers.insert(persona, here);
+                if here {
+                    link.set_speaker(&kept.id, persona).await?;
+                }
+            }
             if !message.label.is_empty() {
                 link.mark_message(&kept.id, &Mark::Label(message.label.clone())).await?;
             }
@@ -201,6 +238,28 @@ impl Agent {
         Ok(self.read(scope).await?.chat(&chat.id).await?)
     }
 
+    /// Those of the personas of a file that are here, in order; the first may be another than the file's.
+    async fn present(
+        &self,
+        scope: &Scope,
+        first: &PersonaId,
+        all: &[PersonaId],
+    ) -> Result<Vec<PersonaId>, ApiError> {
+        if all.len() > MAX_MEMBERS {
+            let rule = format!("A chat has 1 to {MAX_MEMBERS} personas.");
+            return Err(ApiError::invalid("personaIds", rule));
+        }
+        let mut link = self.read(scope).await?;
+        let mut present: Vec<PersonaId> = Vec::new();
+        for persona in std::iter::once(first).chain(all.iter().skip(1)) {
+            let here = head(&mut link, persona).await?.is_some_and(|head| !head.binned);
+            if here && !present.contains(persona) {
+                present.push(persona.clone());
+            }
+        }
+        Ok(present)
+    }
+
     /// One path through a chat as markdown.
     pub async fn chat_markdown(
         &self,
@@ -227,6 +286,12 @@ impl Agent {
             name => name,
         };
         let mut out = format!("# {}\n", chat.title);
+        if messages.first().is_some_and(|first| first.parent_id.is_some()) {
+            let count = messages.len();
+            out.push_str(&format!(
+                "\n*These are the last {count} messages; earlier ones are left out.*\n"
+            ));
+        }
         for message in messages {
             let voice = voices.iter().find(|voice| voice.message == message.id);
             let who = match message.role {
@@ -236,6 +301,23 @@ impl Agent {
             out.push_str(&format!("\n**{who}**\n\n{}\n", message.text().trim()));
         }
         Ok(out)
+    }
+}
+
+/// What a file that names no version is written in.
+fn first_version() -> u32 {
+    1
+}
+
+/// What stands of a persona, if it is here.
+async fn head(
+    link: &mut Link,
+    persona: &PersonaId,
+) -> Result<Option<Head<PersonaFields>>, StoreError> {
+    match link.persona_head(persona).await {
+        Ok(head) => Ok(Some(head)),
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -295,6 +377,7 @@ mod tests {
             id: id.into(),
             parent_id: parent.map(str::to_owned),
             role: Role::User,
+            persona_id: None,
             content: "x".into(),
             parts: Vec::new(),
             model: String::new(),

@@ -1,36 +1,45 @@
-//! Pictures of what goes on in chats: asked for with the end of an answer, and made by others.
+//! Pictures of what goes on in chats: asked for when an answer is kept, and made by others.
 
+use super::rounds::kept_with;
 use crate::{
-    changes::Scope,
-    domain::{picture::Wish, run::Run},
+    domain::{
+        picture::Wish,
+        run::{Run, RunStatus},
+    },
     store::{Link, NewPicture, StoreError, new_id},
 };
 
-/// Asks for a picture of an answer that was just kept, where that is wanted. Its words are found when it
-/// is drawn: until then more may be known of how the persona looks.
-pub(super) async fn ask_for_picture(
-    link: &mut Link,
-    scope: &Scope,
-    run: &Run,
-) -> Result<(), StoreError> {
+/// Asks for pictures of the answers that were just kept with the end of a run, where that is wanted: its own,
+/// and those that waited for it. Their words are found when they are drawn: until then more may be known of
+/// how the personas look.
+pub(super) async fn ask_for_pictures(link: &mut Link, run: &Run) -> Result<(), StoreError> {
     if !link.picture_settings().await?.automatic {
         return Ok(());
     }
     let chat = match link.chat(&run.conversation_id).await {
         Ok(chat) => chat,
-        // It went to the bin meanwhile.
+        // It went to the bin meanwhile, or is no chat.
         Err(StoreError::NotFound(_)) => return Ok(()),
         Err(error) => return Err(error),
     };
     if !chat.settings.images {
         return Ok(());
     }
-    let new = NewPicture {
-        id: &new_id(),
-        persona: Some(&run.persona_id),
-        moment: Some((&run.conversation_id, &run.reply_id)),
-        user: &scope.user,
-        wish: &Wish::default(),
-    };
-    link.insert_picture(new).await
+    for kept in kept_with(link, run).await? {
+        // What was stopped or failed is no scene.
+        if kept.status != RunStatus::Done
+            || link.message(&kept.reply_id).await?.text().trim().is_empty()
+        {
+            continue;
+        }
+        let new = NewPicture {
+            id: &new_id(),
+            persona: Some(&kept.persona_id),
+            moment: Some((&kept.conversation_id, &kept.reply_id)),
+            user: &link.asker(&kept.id).await?,
+            wish: &Wish::default(),
+        };
+        link.insert_picture(new).await?;
+    }
+    Ok(())
 }

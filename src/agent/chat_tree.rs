@@ -165,6 +165,11 @@ impl Agent {
         check_visible(&mut link, &chat, message).await?;
         let other = reworded(&known.message, &edit.content);
         link.insert_message(&chat, &other).await?;
+        if other.run_id.is_none()
+            && let Some(speaker) = link.speaker(message).await?
+        {
+            link.set_speaker(&other.id, &speaker).await?;
+        }
         remember(&mut link, scope, &chat, edit.device.as_deref(), &other.id).await?;
         let id = other.id.clone();
         match briefs {

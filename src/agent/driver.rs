@@ -11,7 +11,7 @@ use tokio::{
 use super::{
     Agent,
     asking::{Answer, Asked},
-    chat_pictures::ask_for_picture,
+    chat_pictures::ask_for_pictures,
     desk::{Heard, ToolDesk},
     live::{Added, Live},
     notes::Sight,
@@ -388,10 +388,7 @@ impl Drive {
         };
         let ended = self.run.ended();
         let parts = self.live.parts();
-        let pictured = self.agent.shared.limits.pictures
-            && self.brief.chat.is_some()
-            && self.run.status == RunStatus::Done
-            && !self.run.reply(parts.clone()).text().trim().is_empty();
+        let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
         let seq = self.live.seal(now(), ended, &self.agent.shared.log).await;
         let mut told = false;
         loop {
@@ -400,7 +397,7 @@ impl Drive {
                 let closed =
                     close(&mut link, &self.scope.space, &self.run, parts.clone(), seq).await?;
                 if closed && pictured {
-                    ask_for_picture(&mut link, &self.scope, &self.run).await?;
+                    ask_for_pictures(&mut link, &self.run).await?;
                 }
                 link.commit().await
             };

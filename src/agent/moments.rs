@@ -1,10 +1,11 @@
 //! Any moment of a chat as a test input of its persona.
 
-use super::Agent;
+use super::{Agent, voices};
 use crate::{
     changes::{Scope, to_fields},
     domain::{
         change::{Change, Op},
+        chat::MAX_MEMBERS,
         error::ApiError,
         id::{MessageId, TestInputId},
         message::{Message, Role},
@@ -14,6 +15,9 @@ use crate::{
     },
     store::new_id,
 };
+
+/// How many messages are looked through: what is asked, what others said to it, and what stands before.
+const HEARD: i64 = (MAX_HISTORY + MAX_MEMBERS) as i64;
 
 impl Agent {
     /// Makes what was said at a message a test input: with what was said before it, and a check that the
@@ -25,42 +29,49 @@ impl Agent {
     ) -> Result<TestInput, ApiError> {
         let (chat, known) = self.said_in_chat(scope, message).await?;
         let mut link = self.read(scope).await?;
-        let persona = link.chat(&chat).await?.persona_id;
-        let (asked, answer) = match (known.message.role, &known.message.parent_id) {
-            (Role::User, _) => {
-                let (_, newest) = link.children(&chat, message).await?;
-                let answer = match newest {
-                    Some(newest) => Some(link.message(&newest).await?),
-                    None => None,
-                };
-                (known.message, answer)
-            }
-            (Role::Assistant, Some(parent)) => {
-                // Others may have answered before.
-                let above = link.branch_end(parent, MAX_HISTORY as i64).await?;
-                let asked = above.into_iter().rfind(|message| message.role == Role::User);
-                (asked.ok_or_else(unasked)?, Some(known.message.clone()))
-            }
-            (Role::Assistant, None) => return Err(unasked()),
+        let answer = match known.message.role {
+            Role::Assistant => Some(known.message.clone()),
+            Role::User => match link.children(&chat, message).await?.1 {
+                Some(newest) => Some(link.message(&newest).await?),
+                None => None,
+            },
         };
-        // It is a test of whoever answered.
-        let persona = match answer.as_ref().and_then(|answer| answer.run_id.as_ref()) {
-            Some(run) => link.run(run).await?.persona_id,
-            None => persona,
-        };
-        if asked.role != Role::User {
-            return Err(unasked());
-        }
-        let before = match &asked.parent_id {
-            Some(parent) => link.branch_end(parent, MAX_HISTORY as i64).await?,
-            None => Vec::new(),
-        };
-        drop(link);
         let answer = answer.filter(|answer| answer.role == Role::Assistant);
+        // It is a test of whoever answered, with what they had heard: those who answered beside them
+        // were not heard.
+        let run = match answer.as_ref().and_then(|answer| answer.run_id.as_ref()) {
+            Some(run) => Some(link.run(run).await?),
+            None => None,
+        };
+        let last = match (&run, known.message.role) {
+            (Some(run), _) => Some(run.message_id.clone()),
+            (None, Role::User) => Some(known.message.id),
+            (None, Role::Assistant) => known.message.parent_id,
+        };
+        let last = last.ok_or_else(unasked)?;
+        let speaker = match (run, &answer) {
+            (Some(run), _) => Some(run.persona_id),
+            (None, Some(answer)) => link.speaker(&answer.id).await?,
+            (None, None) => None,
+        };
+        let persona = match speaker {
+            Some(speaker) => speaker,
+            None => link.chat(&chat).await?.persona_id,
+        };
+        let mut heard = link.branch_end(&last, HEARD).await?;
+        let asked = heard.iter().rposition(|message| message.role == Role::User);
+        let asked = asked.ok_or_else(unasked)?;
+        let voices = link.voices(&chat, &last, HEARD).await?;
+        drop(link);
+        voices::hear(&mut heard, &voices, &persona);
+        // What others said to it before this one answered belongs to what is asked.
+        let question = heard.split_off(asked).into_iter();
+        let question = question.filter(|message| message.role == Role::User);
+        let question: Vec<String> = question.map(|message| message.text()).collect();
         let fields = TestInputFields {
-            content: asked.text(),
+            content: question.join("\n\n"),
             position: String::new(),
-            history: history(&before),
+            history: history(&heard),
             check: answer.map(|answer| suggested_check(&answer.text())).unwrap_or_default(),
         };
         let id: TestInputId = new_id();
@@ -82,7 +93,7 @@ fn unasked() -> ApiError {
 fn history(before: &[Message]) -> Vec<Before> {
     let mut room = MAX_HISTORY_CHARS;
     let mut taken: Vec<Before> = Vec::new();
-    for message in before.iter().rev() {
+    for message in before.iter().rev().take(MAX_HISTORY) {
         let content = message.text();
         let Some(left) = room.checked_sub(content.chars().count()) else { break };
         room = left;

@@ -6,11 +6,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use serde_json::Value;
+
 use crate::{
+    changes::fields_at,
     domain::{
-        change::ChangeState,
+        change::{ChangeState, Fields, field_label},
+        diff::{Hunk, hunks},
         error::ApiError,
         id::{ConversationId, MessageId},
+        merge::merge,
         message::{Message, Part, PartBody, Role},
         proposal::Source,
         run::Run,
@@ -79,17 +84,100 @@ pub async fn decided(
     link: &mut Link,
     run: &Run,
     branch: &[Message],
-) -> Result<Vec<ProposalRow>, ApiError> {
+) -> Result<Vec<Decided>, ApiError> {
     let spoke = branch.iter().rfind(|message| message.role == Role::Assistant);
-    match spoke {
-        Some(message) => Ok(link.decided_since(&run.conversation_id, message.created_at).await?),
-        // A conversation without an answer has no drafts.
-        None => Ok(Vec::new()),
+    // A conversation without an answer has no drafts.
+    let Some(message) = spoke else { return Ok(Vec::new()) };
+    let mut decided = Vec::new();
+    for draft in link.decided_since(&run.conversation_id, message.created_at).await? {
+        let taken = match taken(link, &draft).await {
+            Ok(taken) => taken,
+            // What it was about was removed for good.
+            Err(ApiError::NotFound { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        decided.push(Decided { draft, taken });
+    }
+    Ok(decided)
+}
+
+/// A draft that was decided on, and how far each of its fields was taken.
+pub struct Decided {
+    draft: ProposalRow,
+    taken: Vec<(String, Taken)>,
+}
+
+/// How far a field of a draft was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// As it was written.
+    Whole,
+    /// Some of its changes.
+    InPart,
+    /// In other words.
+    Reworded,
+    /// Not at all.
+    Left,
+}
+
+/// How far the fields of an accepted draft were taken.
+async fn taken(link: &mut Link, draft: &ProposalRow) -> Result<Vec<(String, Taken)>, ApiError> {
+    let (row, change) = (&draft.row, &draft.row.change);
+    let Some(to) = row.to_revision.filter(|_| row.state == ChangeState::Applied) else {
+        return Ok(Vec::new());
+    };
+    let after = fields_at(link, &change.entity, to).await?;
+    let before = match row.from_revision {
+        Some(from) => fields_at(link, &change.entity, from).await?,
+        None => Fields::new(),
+    };
+    let base = match change.base {
+        Some(base) if Some(base) != row.from_revision => {
+            fields_at(link, &change.entity, base).await?
+        }
+        _ => before.clone(),
+    };
+    // Where a thing belongs is none of its fields.
+    let fields = change.patch.iter().filter(|(field, _)| after.contains_key(*field));
+    Ok(fields
+        .map(|(field, wanted)| {
+            let text = |of: &Fields| words(of.get(field).unwrap_or(&Value::Null));
+            // What was changed elsewhere meanwhile was merged into it.
+            let wanted = words(wanted);
+            let merged = merge(&text(&base), &wanted, &text(&before)).unwrap_or(wanted);
+            (field.clone(), how_far(&text(&before), &merged, &text(&after)))
+        })
+        .collect())
+}
+
+/// A value as words, so that an empty text and none are the same.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
     }
 }
 
+fn how_far(before: &str, wanted: &str, after: &str) -> Taken {
+    if after == wanted {
+        return Taken::Whole;
+    }
+    if after == before {
+        return Taken::Left;
+    }
+    let wished = hunks(before, wanted);
+    let is_wished = |made: &Hunk| {
+        let same = |wish: &Hunk| {
+            wish.old == made.old && wanted[wish.new.clone()] == after[made.new.clone()]
+        };
+        wished.iter().any(same)
+    };
+    if hunks(before, after).iter().all(is_wished) { Taken::InPart } else { Taken::Reworded }
+}
+
 /// Puts the notes before the last thing a person said.
-pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<ProposalRow>) {
+pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<Decided>) {
     let mut notes = Vec::new();
     notes.extend(context.map(str::to_owned));
     let lines: Vec<String> = decided.iter().filter_map(told).collect();
@@ -108,15 +196,13 @@ pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<ProposalR
 }
 
 /// One line for the model; none when there is nothing that it does not know.
-fn told(draft: &ProposalRow) -> Option<String> {
+fn told(Decided { draft, taken }: &Decided) -> Option<String> {
     let (id, summary) = (&draft.row.id, &draft.summary);
     let outcome = match draft.row.state {
         ChangeState::Applied if draft.row.undone_by.is_some() => {
             "accepted, and then taken back by the person".to_owned()
         }
-        ChangeState::Applied => {
-            "accepted; the person may have taken only some of it or reworded it".to_owned()
-        }
+        ChangeState::Applied => accepted(taken),
         ChangeState::Rejected if draft.note.is_empty() => "rejected without a reason".to_owned(),
         ChangeState::Rejected => format!("rejected; the person said: {}", draft.note),
         ChangeState::Conflict => {
@@ -127,4 +213,57 @@ fn told(draft: &ProposalRow) -> Option<String> {
         ChangeState::Pending | ChangeState::Superseded => return None,
     };
     Some(format!("- {summary} (draft {id}): {outcome}."))
+}
+
+/// How a draft was accepted, field by field where it was not taken as it was.
+fn accepted(taken: &[(String, Taken)]) -> String {
+    if taken.iter().all(|(_, how)| *how == Taken::Whole) {
+        return "accepted as you wrote it".into();
+    }
+    let fields = taken.iter().map(|(field, how)| {
+        let how = match how {
+            Taken::Whole => "taken whole",
+            Taken::InPart => "taken in part",
+            Taken::Reworded => "reworded by the person",
+            Taken::Left => "not taken",
+        };
+        format!("the {} was {how}", field_label(field))
+    });
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    format!("accepted, but not as you wrote it: {fields}; read it again before you change it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_how_far_a_text_was_taken() {
+        let before = "Be brief and kind.\nAsk once.\nNever shout.";
+        let wanted = "Be short and kind.\nAsk twice.\nNever shout.";
+
+        for (after, how) in [
+            (wanted, Taken::Whole),
+            (before, Taken::Left),
+            ("Be short and kind.\nAsk once.\nNever shout.", Taken::InPart),
+            ("Be terse and kind.\nAsk once.\nNever shout.", Taken::Reworded),
+            ("Be short and kind.\nAsk once.\nNever whisper.", Taken::Reworded),
+        ] {
+            assert_eq!(how_far(before, wanted, after), how, "{after}");
+        }
+    }
+
+    #[test]
+    fn fields_are_named_only_where_something_was_not_taken_as_it_was() {
+        let whole = ("title".to_owned(), Taken::Whole);
+        let part = ("systemPrompt".to_owned(), Taken::InPart);
+
+        assert_eq!(accepted(&[]), "accepted as you wrote it");
+        assert_eq!(accepted(std::slice::from_ref(&whole)), "accepted as you wrote it");
+        assert_eq!(
+            accepted(&[whole, part]),
+            "accepted, but not as you wrote it: the title was taken whole, the system prompt was \
+             taken in part; read it again before you change it"
+        );
+    }
 }

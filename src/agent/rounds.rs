@@ -110,6 +110,14 @@ pub(super) async fn settle(link: &mut Link, run: &Run, parts: Vec<Part>) -> Resu
     Ok(())
 }
 
+/// The runs whose words were kept with the end of this one, when it has just been settled: what stands
+/// before it had its place already.
+pub(super) async fn kept_with(link: &mut Link, run: &Run) -> Result<Vec<Run>, StoreError> {
+    let round = Round::read(link, &run.round_id).await?;
+    let own = |one: &Answered| one.kept && one.run.place >= run.place;
+    Ok(round.0.into_iter().filter(own).map(|one| one.run).collect())
+}
+
 /// Tells what comes next in a chat how the answers before it ended.
 async fn move_line(
     link: &mut Link,

@@ -141,7 +141,11 @@ mod tests {
                 assert!(!name.contains(verb), "{name}");
             }
         }
-        for spec in companion_tools().specs() {
+        let tools = companion_tools();
+        let subjects = &tools.specs()[3].schema["properties"]["entityType"]["enum"];
+        assert_eq!(*subjects, serde_json::json!(["persona", "test_input", "page", "ref", "task"]));
+        assert!(tools.specs()[..2].iter().all(|spec| spec.description.contains("chat")));
+        for spec in tools.specs() {
             assert!(spec.description.len() > 20, "{} has no description", spec.name);
             assert_eq!(spec.schema["type"], "object", "{}", spec.name);
         }

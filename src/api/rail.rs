@@ -58,6 +58,33 @@ struct Opened {
     conversation: Option<ConversationId>,
     /// Whether a whole document is wanted, for a browser without JavaScript.
     whole: Option<u8>,
+    /// In such a document: the last message that is shown, when it is not the last of all.
+    until: Option<MessageId>,
+}
+
+/// How more of a conversation is reached.
+enum Reached {
+    /// By buttons that the browser's program knows.
+    Buttons,
+    /// By links to documents, about the page with this address.
+    Links(String),
+}
+
+impl Opened {
+    fn reached(&self) -> Reached {
+        let path = self.at.split(['?', '#']).next().unwrap_or_default();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte);
+        match (self.whole, path.bytes().all(plain)) {
+            (None, _) => Reached::Buttons,
+            (Some(_), true) => Reached::Links(path.to_owned()),
+            (Some(_), false) => Reached::Links("/".into()),
+        }
+    }
+}
+
+/// The address of a document with a conversation in it.
+fn document_of(at: &str, conversation: &str) -> String {
+    format!("/rail?whole=1&at={at}&conversation={conversation}")
 }
 
 #[derive(Deserialize)]
@@ -120,16 +147,24 @@ async fn open(
 /// Who listens, what they see, and what was said last.
 async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
     let view = viewed(&desk, &opened.at, "").await?;
-    let (name, in_use) = desk.agent.listener(&desk.scope, &view.listener).await?;
+    let (mut name, in_use) = desk.agent.listener(&desk.scope, &view.listener).await?;
+    if let Some(other) = &opened.conversation {
+        name = desk.agent.name_of(&desk.scope, other).await?;
+    }
     let shown = opened.conversation.clone().or(in_use.clone());
+    let (reached, until) = (opened.reached(), opened.until.filter(|_| opened.whole.is_some()));
+    if let Some(until) = &until {
+        check_said(&desk, shown.as_ref(), until).await?;
+    }
     let talk = match &shown {
-        Some(id) => Some(desk.agent.talk(&desk.scope, id, None, AT_ONCE).await?),
+        Some(id) => Some(desk.agent.talk(&desk.scope, id, until.as_ref(), AT_ONCE).await?),
         None => None,
     };
     let older = desk.agent.conversations(&desk.scope, &view.listener).await?;
     let run = talk.as_ref().and_then(|talk| talk.run.clone());
     let run = run.filter(|run| !run.status.is_over()).map(|run| run.id.to_string());
-    let earlier = earlier_link(shown.as_ref(), talk.as_ref());
+    let earlier = earlier_link(shown.as_ref(), talk.as_ref(), &reached);
+    let newest = later_link(shown.as_ref(), until.as_ref(), &reached);
     let turns = match talk {
         Some(talk) => shown_turns(&desk, &name, talk).await?,
         None => Vec::new(),
@@ -160,8 +195,13 @@ async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
                             <details class="popover">
                                 <summary class="icon" aria-label="Earlier conversations" title="Earlier conversations"><Glyph icon=Icon::History/></summary>
                                 <ul class="popup">
-                                    {others.into_iter().map(|(id, label)| view! {
-                                        <li><button type="button" class="link" data-conversation=id>{label}</button></li>
+                                    {others.into_iter().map(|(id, label)| match &reached {
+                                        Reached::Buttons => view! {
+                                            <li><button type="button" class="link" data-conversation=id>{label}</button></li>
+                                        }.into_any(),
+                                        Reached::Links(at) => view! {
+                                            <li><a href=document_of(at, &id)>{label}</a></li>
+                                        }.into_any(),
                                     }).collect_view()}
                                 </ul>
                             </details>
@@ -179,28 +219,66 @@ async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
                 <ol id="turns" class="turns">
                     {turns.into_iter().map(|turn| view! { <TurnView turn/> }).collect_view()}
                 </ol>
+                {newest}
             </div>
         }
         .into_any()
     }))
 }
 
-/// The place where earlier messages are loaded once it is scrolled to.
-fn earlier_link(conversation: Option<&ConversationId>, talk: Option<&Talk>) -> Option<AnyView> {
+/// Refuses a message of another conversation.
+async fn check_said(
+    desk: &Desk,
+    conversation: Option<&ConversationId>,
+    message: &MessageId,
+) -> Result<(), ApiError> {
+    let said_in = desk.read().await?.conversation_of(message).await?;
+    match conversation == Some(&said_in) {
+        true => Ok(()),
+        false => Err(ApiError::not_found("message")),
+    }
+}
+
+/// The way back from earlier messages in a document.
+fn later_link(
+    conversation: Option<&ConversationId>,
+    until: Option<&MessageId>,
+    reached: &Reached,
+) -> Option<AnyView> {
+    let (Reached::Links(at), Some(_)) = (reached, until) else { return None };
+    let address = document_of(at, conversation?.as_str());
+    Some(
+        view! { <p><a class="button quiet small" href=address>"Newest messages"</a></p> }
+            .into_any(),
+    )
+}
+
+/// The place where earlier messages are loaded once it is scrolled to; in a document, the way there.
+fn earlier_link(
+    conversation: Option<&ConversationId>,
+    talk: Option<&Talk>,
+    reached: &Reached,
+) -> Option<AnyView> {
     let until = talk?.earlier.as_ref()?;
-    let address = format!("/rail/turns?conversation={}&until={until}", conversation?);
+    let conversation = conversation?;
+    if let Reached::Links(at) = reached {
+        let address = format!("{}&until={until}", document_of(at, conversation.as_str()));
+        return Some(
+            view! { <p><a class="button quiet small" href=address>"Earlier messages"</a></p> }
+                .into_any(),
+        );
+    }
+    let address = format!("/rail/turns?conversation={conversation}&until={until}");
     Some(view! { <button type="button" class="button quiet small" id="earlier" data-load=address>"Earlier messages"</button> }.into_any())
 }
 
 /// Messages before those that are shown.
 async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<String>, ApiError> {
     let Earlier { conversation, until } = asked;
-    if desk.read().await?.conversation_of(&until).await? != conversation {
-        return Err(ApiError::not_found("message"));
-    }
+    check_said(&desk, Some(&conversation), &until).await?;
     let talk = desk.agent.talk(&desk.scope, &conversation, Some(&until), AT_ONCE).await?;
     let talk = Talk { run: None, ..talk };
-    let more = earlier_link(Some(&conversation), Some(&talk));
+    let more = earlier_link(Some(&conversation), Some(&talk), &Reached::Buttons);
     let name = desk.agent.name_of(&desk.scope, &conversation).await?;
     let turns = shown_turns(&desk, &name, talk).await?;
     Ok(Html(html(move || {

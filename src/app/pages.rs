@@ -58,7 +58,8 @@ pub enum ServedPage {
 }
 
 impl ServedPage {
-    /// Whether it lists what others change, so that it is loaded again when they do.
+    /// Whether it shows what others change, so that it is loaded again when they do. What somebody is
+    /// writing there stays.
     pub fn is_live(self) -> bool {
         match self {
             Self::Audit
@@ -68,15 +69,12 @@ impl ServedPage {
             | Self::Gallery
             | Self::Inbox
             | Self::Knowledge
-            | Self::Workbench => true,
-            // What one writes on, or asked for, stays as it is.
-            Self::Conflict
             | Self::Page
             | Self::Ref
-            | Self::Roleplay
-            | Self::Search
-            | Self::Settings
-            | Self::Task => false,
+            | Self::Task
+            | Self::Workbench => true,
+            // What one asked for, or sets, stays as it is.
+            Self::Conflict | Self::Roleplay | Self::Search | Self::Settings => false,
         }
     }
 

@@ -45,7 +45,7 @@ pub use here::{
 pub use rail::{
     Following, act_on_card, from_right, hear_news, hold_pointer, is_in, load_earlier_in_sight,
     marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
-    remember, resize_rail, send_words, show_rail, waiting_in_rail, writing_in_rail,
+    remember, resize_rail, send_words, show_rail, waits_in_rail, writing_in_rail,
 };
 pub use served::{
     ask_before_leaving, close_served, is_writing_served, refresh_served, refused_form,

@@ -191,9 +191,6 @@ async fn moment(
         let reason = format!("A message may have at most {MAX_PER_MESSAGE} pictures.");
         return Err(ApiError::NotNow { reason });
     }
-    let speaker = match &said.run_id {
-        Some(run) => link.run(run).await?.persona_id,
-        None => chat.persona_id,
-    };
+    let speaker = link.speaker(&message).await?.unwrap_or(chat.persona_id);
     Ok((chat.id, message, speaker))
 }

@@ -150,8 +150,8 @@ impl Link {
             .bind(other.as_str()).fetch_one(wire).await?))
     }
 
-    /// Who said the last messages up to this one, at most so many. A person's words, and what was
-    /// imported, are nobody's.
+    /// Who said the last messages up to this one, at most so many. A person's words, and what came from a
+    /// file that names nobody, are nobody's.
     pub async fn voices(
         &mut self,
         chat: &ConversationId,
@@ -159,11 +159,13 @@ impl Link {
         most: i64,
     ) -> Result<Vec<Voice>, StoreError> {
         const SQL: &str = upwards!(
-            "select m.message_id, r.persona_id, v.name from path p
+            "select m.message_id, v.persona_id, v.name from path p
             cross join message m
-            join run r on r.space_id = $1 and r.run_id = m.run_id
-            join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
-                and v.revision = r.persona_revision
+            left join run r on r.space_id = $1 and r.run_id = m.run_id
+            left join persona o on o.space_id = $1 and o.persona_id = m.persona_id
+            join persona_version v on v.space_id = $1
+                and v.persona_id = coalesce(r.persona_id, o.persona_id)
+                and v.revision = coalesce(r.persona_revision, o.revision)
             where m.space_id = $1 and m.message_id = p.message_id"
         );
         let space = self.space.clone();

@@ -203,6 +203,15 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
+    /// For whom a run goes on.
+    pub async fn asker(&mut self, id: &RunId) -> Result<UserId, StoreError> {
+        const SQL: &str = "select user_id from run where space_id = $1 and run_id = $2";
+        let space = self.space.clone();
+        let user: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        user.map(UserId::new).ok_or(StoreError::NotFound("run"))
+    }
+
     /// The answers that belong together, in order.
     pub async fn round(&mut self, first: &RunId) -> Result<Vec<Answered>, StoreError> {
         #[derive(FromRow)]

@@ -17,9 +17,9 @@ use crate::domain::{
 /// The longest way that is gone in a tree.
 pub(super) const MAX_STEPS: i64 = 20_000;
 /// How many messages of a chat are searched.
-const SEARCHED_MESSAGES: i64 = 200;
+const SEARCHED_MESSAGES: i64 = 2000;
 /// How much of them.
-const SEARCHED_BYTES: usize = 100_000;
+const SEARCHED_BYTES: usize = 400_000;
 
 #[derive(FromRow)]
 struct PathRow {
@@ -80,8 +80,8 @@ impl Link {
         // Siblings share the parent. A parent that is null is asked for in its own words, or no index
         // would help.
         const SQL: &str = upwards!("select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
-                m.created_at, m.label, m.bookmarked_at, r.persona_id, r.persona_revision,
-                v.name as persona_name,
+                m.created_at, m.label, m.bookmarked_at, coalesce(r.persona_id, o.persona_id) as persona_id,
+                r.persona_revision, v.name as persona_name,
                 case when m.parent_id is null then (
                     select count(*) from (select 1 from message s where s.space_id = $1
                         and s.conversation_id = $2 and s.parent_id is null
@@ -120,8 +120,10 @@ impl Link {
                 end as following
             from path p cross join message m
             left join run r on r.space_id = $1 and r.run_id = m.run_id
-            left join persona_version v on v.space_id = $1 and v.persona_id = r.persona_id
-                and v.revision = r.persona_revision
+            left join persona o on o.space_id = $1 and o.persona_id = m.persona_id
+            left join persona_version v on v.space_id = $1
+                and v.persona_id = coalesce(r.persona_id, o.persona_id)
+                and v.revision = coalesce(r.persona_revision, o.revision)
             where m.space_id = $1 and m.message_id = p.message_id
             order by p.depth desc");
         let space = self.space.clone();

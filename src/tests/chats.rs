@@ -2,6 +2,7 @@
 
 mod background;
 mod branches;
+mod broken;
 mod files;
 mod pages;
 mod line;

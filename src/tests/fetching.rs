@@ -144,7 +144,11 @@ async fn the_text_of_a_ref_is_fetched_as_its_next_version(house: House) {
     make(&house, "pasted", json!({"text": "Only text."})).await;
     assert_eq!(fetch(&house, "pasted").await.error(), error(422, "invalid", "url"));
     assert_eq!(fetch(&house, "nothing").await.error(), error(404, "not_found", ""));
+    assert!(house.get("/refs/tea").await.text.contains("Fetch text"));
     let off = house.fetching(Fetcher::off());
+    let page = off.get("/refs/tea").await.text;
+    assert!(page.contains("Boil water.") && !page.contains("etch text"), "{page}");
+    assert!(!page.contains("fetch-ref") && !page.contains("or fetch it"), "{page}");
     assert_eq!(fetch(&off, "tea").await.error(), error(403, "denied", ""));
     assert_eq!(site.asked(), 2);
 }

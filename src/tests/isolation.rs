@@ -5,8 +5,8 @@ use greenroom::{
     agent::{ChatWords, NewChat},
     domain::{
         change::{Change, Entity, EntityKind, Op},
-        publication::PublishWish,
         line::{Next, NextItem},
+        publication::PublishWish,
         run::Run,
         timestamp::Timestamp,
     },
@@ -308,6 +308,33 @@ async fn no_route_reaches_into_another_space(house: House) {
     let said = json!({"content": "Hi", "parentId": chatted.reply_id});
     let answer = house.call(Method::POST, &messages, said).await;
     assert_eq!(answer.error(), error(422, "invalid", "parentId"));
+
+    // A persona of another Space speaks in no chat of one's own, and is named in none.
+    let members = json!(["optimist", "secret"]);
+    let with = json!({"personaIds": members});
+    let answer = house.call(Method::POST, "/api/chats", with).await;
+    assert_eq!(answer.error(), error(422, "invalid", "members"));
+    let path = format!("/api/chats/{}", own.id);
+    let answer = house.call(Method::PATCH, &path, json!({"members": members})).await;
+    assert_eq!(answer.error(), error(422, "invalid", "members"));
+    let fields = [("id", own.id.as_str()), ("revision", "1"), ("personas[0]", "secret")];
+    assert_eq!(house.function("set_speakers", &fields).await.status, 422);
+    let said = json!([
+        {"id": "a", "role": "user", "content": "Hi"},
+        {"id": "b", "parentId": "a", "role": "assistant", "personaId": "secret", "content": "Ho"},
+    ]);
+    let file = |first: &str| {
+        json!({"format": "greenroom-chat", "personaId": first, "personaIds": [first, "secret"],
+            "messages": said})
+    };
+    let answer = house.call(Method::POST, "/api/chats/import", file("secret")).await;
+    assert_eq!(answer.error(), error(404, "not_found", ""));
+    let made = house.call(Method::POST, "/api/chats/import", file("optimist")).await.good();
+    assert_eq!(made["members"].as_array().unwrap().len(), 1);
+    let path = format!("/api/chats/{}/messages", made["id"].as_str().unwrap());
+    let page = house.get(&path).await.good();
+    assert_eq!(page["items"][1]["personaId"], Value::Null);
+    assert_eq!(house.get("/api/chats").await.good()["items"].as_array().unwrap().len(), 2);
 
     assert_eq!(neighbour.read().await.line(&chat.id).await.unwrap(), [waits]);
     assert_eq!(neighbour.read().await.audit(None, 200).await.unwrap(), before);

@@ -210,6 +210,27 @@ async fn the_address_of_a_ref_is_a_link_that_gives_nothing_away() {
 }
 
 #[tokio::test]
+async fn a_save_that_was_merged_says_so() {
+    let house = House::new().await;
+    let fields = [("title", "Notes"), ("body", "one\ntwo\nthree\n")];
+    let page = made(&house, EntityKind::Page, "p", &fields).await;
+    let theirs = Change::new(page, Op::Update).set("body", "ONE\ntwo\nthree\n");
+    house.submit(theirs).await.unwrap();
+    let save = async |revision: &str, text: &str| {
+        let page = [("kind", "page"), ("id", "p")];
+        let fields = [page[0], page[1], ("revision", revision), ("fields[body]", text)];
+        house.function("save_entry", &fields).await.good()
+    };
+
+    let merged = save("1", "one\ntwo\nTHREE\n").await;
+    let next = save("3", "ONE\ntwo\nTHREE\nfour\n").await;
+
+    assert_eq!(merged["told"], "Saved. A change from elsewhere was merged into your text.");
+    assert_eq!((&merged["state"], &merged["revision"]), (&"applied".into(), &3.into()));
+    assert!(next["told"].is_null() && next["changeId"].is_string(), "{next}");
+}
+
+#[tokio::test]
 async fn two_edits_are_merged_or_both_shown() {
     let house = House::new().await;
     let fields = [("title", "Notes"), ("body", "one\ntwo\nthree\n")];

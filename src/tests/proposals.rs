@@ -25,6 +25,8 @@ on_both!(
     single_changes_of_a_draft_are_accepted,
     a_draft_is_accepted_in_the_persons_own_words,
     a_rejected_draft_keeps_the_reason_and_can_wait_again,
+    several_drafts_are_decided_on_and_taken_back_at_once,
+    the_audit_says_who_accepted_and_who_was_allowed_to_act,
     a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts,
     two_decisions_at_once_are_one,
     saying_yes_and_no_at_once_is_one_decision,
@@ -155,6 +157,68 @@ async fn a_rejected_draft_keeps_the_reason_and_can_wait_again(house: House) {
     let long = json!({"reason": "x".repeat(501)});
     let answer = house.call(Method::POST, &format!("{path}/reject"), long).await;
     assert_eq!(answer.error(), error(422, "invalid", "reason"));
+}
+
+async fn several_drafts_are_decided_on_and_taken_back_at_once(house: House) {
+    let (id, prompted) = drafted(&house, &PROMPT.replace("once", "twice")).await;
+    let draft = async |field: &str, text: &str| {
+        let change = Change::new(&id, Op::Update).set(field, text).based_on(1);
+        let outcome = agent_of(&house, &id, Tier::Suggest).submit(change).await.unwrap();
+        outcome.change_id.unwrap()
+    };
+    let noted = draft("notes", "A note.").await;
+    let refused = draft("appearance", "Tall.").await;
+    house.gate().reject(&refused, "").await.unwrap();
+    let decide = async |decision: &str| {
+        let mut fields = vec![("decision", decision)];
+        fields.extend([("ids[0]", prompted.as_str()), ("ids[1]", noted.as_str())]);
+        fields.push(("ids[2]", refused.as_str()));
+        house.function("decide_drafts", &fields).await
+    };
+    let state = async |draft: &ChangeId| house.gate().proposal(draft).await.unwrap().state;
+
+    let accepted = decide("approve").await.good();
+
+    assert_eq!((&accepted["decided"], &accepted["refused"]), (&json!(2), &json!(1)));
+    let told = accepted["told"].as_str().unwrap();
+    assert!(told.starts_with("2 accepted, 1 could not be: "), "{told}");
+    assert_eq!(decide("approve").await.error(), error(409, "decided", ""), "none is left");
+    let undo = async |decided: &Value| {
+        let ids = decided["changeId"].as_str().unwrap().to_owned();
+        house.function("undo_change", &[("id", &ids)]).await.good()
+    };
+    undo(&accepted).await;
+    let now = house.read().await.persona(&id).await.unwrap().fields;
+    assert_eq!((now.system_prompt.as_str(), now.notes.as_str()), (PROMPT, ""));
+
+    // What was rejected waits again, one draft or several.
+    undo(&json!({"changeId": refused.as_str()})).await;
+    assert_eq!(state(&refused).await, ChangeState::Pending);
+    let one = house.function("reject_draft", &[("id", refused.as_str())]).await.good();
+    undo(&one).await;
+    let again = draft("notes", "Another note.").await;
+    let both = [("ids[0]", refused.as_str()), ("ids[1]", again.as_str()), ("decision", "reject")];
+    let rejected = house.function("decide_drafts", &both).await.good();
+    assert_eq!(rejected["told"], "2 rejected.");
+    undo(&rejected).await;
+    assert_eq!(
+        (state(&refused).await, state(&again).await),
+        (ChangeState::Pending, ChangeState::Pending)
+    );
+}
+
+async fn the_audit_says_who_accepted_and_who_was_allowed_to_act(house: House) {
+    let (id, draft) = drafted(&house, "something else").await;
+    house.gate().approve(&draft, &Approval::default()).await.unwrap();
+    let audit = house.get("/audit").await.text.replace("<!>", "");
+    assert!(audit.contains(", accepted by you") && !audit.contains(", allowed to act"), "{audit}");
+
+    let change = Change::new(&id, Op::Update).set("notes", "A note.").based_on(2);
+    let acted = agent_of(&house, &id, Tier::Act).submit(change).await.unwrap();
+    assert_eq!(acted.state, ChangeState::Applied);
+
+    let audit = house.get("/audit").await.text.replace("<!>", "");
+    assert!(audit.contains(", allowed to act"), "{audit}");
 }
 
 async fn a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts(house: House) {

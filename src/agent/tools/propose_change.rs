@@ -27,7 +27,7 @@ pub struct Input {
     /// What the draft does. A delete moves the thing to the bin.
     op: Wish,
     /// What it is about.
-    entity_type: EntityKind,
+    entity_type: Subject,
     /// Which thing, for update and delete.
     #[serde(default)]
     entity_id: Option<String>,
@@ -58,6 +58,29 @@ enum Wish {
     Create,
     Update,
     Delete,
+}
+
+/// What a draft can be about. A chat is the person's own.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Subject {
+    Persona,
+    TestInput,
+    Page,
+    Ref,
+    Task,
+}
+
+impl From<Subject> for EntityKind {
+    fn from(subject: Subject) -> Self {
+        match subject {
+            Subject::Persona => Self::Persona,
+            Subject::TestInput => Self::TestInput,
+            Subject::Page => Self::Page,
+            Subject::Ref => Self::Ref,
+            Subject::Task => Self::Task,
+        }
+    }
 }
 
 /// What can be said of a persona.
@@ -144,10 +167,8 @@ impl Tool for ProposeChange {
     const EFFECT: Effect = Effect::Writes;
 
     async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
-        let (op, kind, reason) = (input.op, input.entity_type, input.reason.clone());
-        if kind == EntityKind::Chat {
-            return Err(tell("Chats are the person's own: nothing about them can be proposed."));
-        }
+        let (op, reason) = (input.op, input.reason.clone());
+        let kind = EntityKind::from(input.entity_type);
         let id = input.entity_id.clone().unwrap_or_default();
         let fields = input.fields()?;
         let change = match op {
@@ -188,11 +209,11 @@ impl Input {
             Ok(wish.map(|wish| to_fields(&wish)).transpose()?)
         }
         let all = [
-            (EntityKind::Persona, given(self.persona)?),
-            (EntityKind::TestInput, given(self.test_input)?),
-            (EntityKind::Page, given(self.page)?),
-            (EntityKind::Ref, given(self.r#ref)?),
-            (EntityKind::Task, given(self.task)?),
+            (Subject::Persona, given(self.persona)?),
+            (Subject::TestInput, given(self.test_input)?),
+            (Subject::Page, given(self.page)?),
+            (Subject::Ref, given(self.r#ref)?),
+            (Subject::Task, given(self.task)?),
         ];
         let mut given = all.into_iter().filter_map(|(kind, fields)| Some((kind, fields?)));
         match (given.next(), given.next(), self.op) {
@@ -205,7 +226,7 @@ impl Input {
             (_, _, Wish::Delete) => Err(tell("A delete takes no fields.")),
             _ => Err(ToolError::TellModel(format!(
                 "Give the fields of the {} and of nothing else, at least one.",
-                self.entity_type.noun()
+                EntityKind::from(self.entity_type).noun()
             ))),
         }
     }

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     app::components::{
         turn::{
-            Piece, PieceView, ShownTurn, TurnFoot, TurnView, foot_id, part_id, pieces_id, step_id,
-            thoughts_id,
+            Piece, PieceView, ShownTurn, TurnFoot, TurnView, asks, foot_id, part_id, pieces_id,
+            step_id, thoughts_id,
         },
         written::escaped,
     },
@@ -265,6 +265,7 @@ impl Following {
             spent: message.spent,
             run: Some(self.run.clone()),
             told,
+            asks: asks(&self.run.reply(self.parts.clone()).text()),
         };
         let (id, into) = (foot_id(self.reply()), format!("turn-{}", self.reply()));
         Patch { id, html: html(move || view! { <TurnFoot turn/> }.into_any()), into, over: false }

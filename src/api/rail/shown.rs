@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::{
     agent::Talk,
-    app::components::turn::{Piece, ShownTurn},
+    app::components::turn::{Piece, ShownTurn, asks},
     domain::{
         error::ApiError,
         id::{CallId, ChangeId},
@@ -44,6 +44,7 @@ pub async fn shown_turn(
     message: Message,
     run: Option<Run>,
 ) -> Result<ShownTurn, ApiError> {
+    let asks = message.role == Role::Assistant && asks(&message.text());
     let mut results: HashMap<CallId, ToolResult> = HashMap::new();
     for part in &message.parts {
         if let PartBody::ToolResult(result) = &part.body {
@@ -86,6 +87,7 @@ pub async fn shown_turn(
         spent: message.spent,
         run,
         told: None,
+        asks,
     })
 }
 

@@ -61,10 +61,11 @@ pub fn ChatTurnView(
         spent: message.spent,
         run,
         told: None,
+        asks: false,
     };
     let pictured = (!mine && !said.generating)
         .then(|| view! { <MessagePictures message=id.clone() pictures/> });
-    let tools = (!said.generating).then(|| view! { <Tools chat said leaf/> });
+    let tools = (!said.generating || said.siblings > 1).then(|| view! { <Tools chat said leaf/> });
     view! {
         <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
             <p class="who">
@@ -102,7 +103,8 @@ fn told_of_others(said: &PathMessage) -> Option<String> {
     Some(format!("{count} on {place}"))
 }
 
-/// The arrows between siblings, and what can be done.
+/// The arrows between siblings, and what can be done. While a message is being written, one can only go to
+/// another: it goes on meanwhile.
 #[component]
 fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
     let id = said.message.id.clone();
@@ -119,9 +121,8 @@ fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> im
         }
     });
     let again = said.message.role == Role::Assistant;
-    view! {
-        <div class="row tight small chat-tools">
-            {among}
+    let rest = (!said.generating).then(|| {
+        view! {
             {again.then(|| view! {
                 <form method="post" action=RegenerateMessage::url() data-quiet>
                     <input type="hidden" name="id" value=id.to_string()/>
@@ -130,8 +131,9 @@ fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> im
             })}
             <Edit said=said.clone()/>
             <More chat said leaf/>
-        </div>
-    }
+        }
+    });
+    view! { <div class="row tight small chat-tools">{among} {rest}</div> }
 }
 
 /// Goes to a sibling.
@@ -181,7 +183,8 @@ fn Edit(said: PathMessage) -> impl IntoView {
 #[component]
 fn More(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
     let id = said.message.id.to_string();
-    let sent = (said.message.role == Role::Assistant).then(|| format!("/chats/{chat}?sent={id}"));
+    // Nothing was sent for what came from a file.
+    let sent = said.message.run_id.is_some().then(|| format!("/chats/{chat}?sent={id}"));
     let hidden = {
         let id = id.clone();
         move || view! { <input type="hidden" name="id" value=id.clone()/> }

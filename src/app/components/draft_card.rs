@@ -141,7 +141,7 @@ fn Reject(draft: Proposal, place: &'static str) -> impl IntoView {
     view! {
         <details id=format!("{place}-reject-{id}")>
             <summary class="button quiet small" data-key="r">"Reject…"</summary>
-            <form method="post" action=RejectDraft::url() data-quiet data-final data-told="Rejected." class="stack">
+            <form method="post" action=RejectDraft::url() data-quiet data-told="Rejected." class="stack">
                 <input type="hidden" name="id" value=id.clone()/>
                 <label for=reason.clone()>"Why? Its author is told."</label>
                 <input id=reason name="reason" autocomplete="off" placeholder="You may leave it empty"/>
@@ -254,9 +254,10 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
 }
 
 /// The conversation in which it was proposed, to read.
-fn conversation(draft: &Proposal) -> Option<String> {
+pub fn conversation(draft: &Proposal) -> Option<String> {
     let proposer = &draft.proposed_by;
     let id = proposer.conversation_id.as_ref()?;
     let at = draft.path().filter(|_| draft.persona_id.as_ref() == proposer.persona_id.as_ref());
-    Some(format!("/rail?whole=1&at={}&conversation={id}", at.as_deref().unwrap_or("/")))
+    let (at, card) = (at.as_deref().unwrap_or("/"), format!("rail-draft-{}", draft.id));
+    Some(format!("/rail?whole=1&at={at}&conversation={id}#{card}"))
 }

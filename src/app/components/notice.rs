@@ -3,10 +3,7 @@
 use leptos::{prelude::*, task::spawn_local};
 
 use super::icon::{Glyph, Icon};
-use crate::{
-    app::{platform, server_fns::versions::undo_change},
-    domain::id::ChangeId,
-};
+use crate::app::{platform, server_fns::versions::undo_change};
 
 /// How long a notice stays. One with a way back stays longer.
 const STAYS_MS: u32 = 6_000;
@@ -16,7 +13,8 @@ const STAYS_WITH_UNDO_MS: u32 = 15_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     text: String,
-    undo: Option<ChangeId>,
+    /// The changes that can be taken back, with commas between them.
+    undo: Option<String>,
 }
 
 /// The notices of this page, and what was taken back.
@@ -32,12 +30,12 @@ pub struct Noticeboard {
 impl Noticeboard {
     /// Shows a text.
     pub fn tell(self, text: impl Into<String>) {
-        self.shown.set(Some(Notice { text: text.into(), undo: None }));
+        self.tell_with_undo(text.into(), None);
     }
 
-    /// Shows a text with a button that takes the change back.
-    pub fn tell_with_undo(self, text: impl Into<String>, undo: Option<ChangeId>) {
-        self.shown.set(Some(Notice { text: text.into(), undo }));
+    /// Shows a text with a button that takes these changes back.
+    pub fn tell_with_undo(self, text: String, undo: Option<String>) {
+        self.shown.set(Some(Notice { text, undo }));
     }
 }
 
@@ -70,7 +68,7 @@ pub fn Notices() -> impl IntoView {
             None => alarm.stop(),
         }
     });
-    let take_back = move |change: ChangeId| {
+    let take_back = move |change: String| {
         spawn_local(async move {
             match undo_change(change).await {
                 Ok(_) => {

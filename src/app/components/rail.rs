@@ -37,6 +37,8 @@ use crate::{
 const WIDTH: &str = "rail-width";
 const PATIENCE: &str = "rail-patience";
 const DOCKED: &str = "rail-docked";
+/// The run that was last followed, until it has ended.
+const FOLLOWED: &str = "rail-run";
 /// The element with the words that are being written.
 const WORDS: &str = "composer-words";
 /// How much an arrow key moves the edge.
@@ -189,9 +191,11 @@ impl Talk {
         let name = self.shown.with_untracked(|(_, shown)| shown.name.clone());
         self.announced.set(format!("{name} is answering."));
         self.running.set(Some(run.clone()));
+        platform::remember(FOLLOWED, run.as_str());
         self.weigh();
         self.following.open(run.as_str(), move |over| {
             if over {
+                platform::forget_draft(FOLLOWED);
                 self.running.try_set(None);
                 self.announced.try_set("The answer has ended.".into());
             }
@@ -203,13 +207,22 @@ impl Talk {
     /// Looks whether something waits for an answer.
     fn weigh(self) {
         let running = self.running.try_get_untracked().flatten().is_some();
-        self.on(Event::Waits(running || platform::waiting_in_rail() > 0));
+        self.on(Event::Waits(running || platform::waits_in_rail()));
     }
 
     /// What happened elsewhere in the Space.
     fn hear(self, news: &News) {
         let Some((at, shown)) = self.shown.try_get_untracked() else { return };
         let loaded = at == self.at.get_untracked();
+        // An answer that was left alone has ended: on another page, or before this one was loaded.
+        if let Some(run) = &news.run_id
+            && news.status.is_some_and(|status| status.is_over())
+            && self.running.read_untracked().as_ref() != Some(run)
+            && platform::kept_draft(FOLLOWED).as_deref() == Some(run.as_str())
+        {
+            platform::forget_draft(FOLLOWED);
+            self.on(Event::Answered);
+        }
         match news.topic {
             Topic::Change => {
                 if let Some(change) = &news.change_id {
@@ -220,7 +233,9 @@ impl Talk {
                 let here = news.conversation_id.as_ref().map(|id| id.as_str());
                 let begins = news.status == Some(RunStatus::Running);
                 let known = self.running.read_untracked().as_ref() == news.run_id.as_ref();
-                let new = here == Some(&shown.conversation) && begins && !known;
+                // Where nothing was said yet, these may be the first words.
+                let mine = shown.conversation.is_empty() || here == Some(&shown.conversation);
+                let new = mine && begins && !known;
                 if new && !platform::writing_in_rail() {
                     self.load(&shown.conversation);
                 }

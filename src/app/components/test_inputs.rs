@@ -175,7 +175,9 @@ fn TestInputRow(
         if let Some((revision, texts)) = known
             && draft.read().is_behind(revision)
         {
-            draft.update(|draft| draft.met(revision, texts));
+            draft.update(|draft| {
+                draft.met(revision, texts);
+            });
         }
     });
     let press = move |button: &str| pressed.set_value(format!("{button}-{}", id.get_value()));

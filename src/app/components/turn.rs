@@ -73,6 +73,14 @@ pub struct ShownTurn {
     pub run: Option<Run>,
     /// What goes on at the moment, when it is something special.
     pub told: Option<String>,
+    /// Whether its last words ask something.
+    pub asks: bool,
+}
+
+/// Whether words end with a question, in quotes or brackets or not.
+pub fn asks(words: &str) -> bool {
+    let closing = |letter: char| letter.is_whitespace() || "\"'”’»)]*_`".contains(letter);
+    words.trim_end_matches(closing).ends_with(['?', '？'])
 }
 
 /// The element that holds the pieces of a message.
@@ -214,8 +222,11 @@ pub fn TurnFoot(
         }
     };
     let copies = turn.role == Role::Assistant && !going_on;
+    // A question waits for words, and an answer that failed for another try.
+    let failed = run.as_ref().is_some_and(|run| run.error.is_some());
+    let waits = (run.is_some() && !going_on && (turn.asks || failed)).then_some("");
     view! {
-        <div class="turn-foot" id=id>
+        <div class="turn-foot" id=id data-waits=waits>
             {told.map(|told| view! { <p class="small" class:working=going_on>{told}</p> })}
             <div class="row tight faint small">
                 {going_on.then(|| button(StopRun::url(), "Stop", Icon::Stop))}

@@ -49,7 +49,7 @@ fn shown(page: Page<AuditLine>) -> impl IntoView {
 /// One change.
 #[component]
 fn Line(line: AuditLine) -> impl IntoView {
-    let AuditLine { entry, title, path, who, diff, undone } = line;
+    let AuditLine { entry, title, path, who, conversation, diff, undone } = line;
     let can_undo = !undone && entry.op != Op::Purge;
     let id = entry.change_id.to_string();
     let revisions = match (entry.from_revision, entry.to_revision) {
@@ -67,7 +67,13 @@ fn Line(line: AuditLine) -> impl IntoView {
                         {path.map(|path| view! { <a href=path>{title}</a> })}
                         {revisions.map(|revisions| format!(" · {revisions}"))}
                         " · " <When at=entry.created_at/>
-                        {entry.run_id.map(|run| view! { " · run " <code>{run.to_string()}</code> })}
+                        {entry.run_id.map(|run| {
+                            let run = view! { <code>{run.to_string()}</code> };
+                            match conversation {
+                                Some(path) => view! { " · run " <a href=path rel="external">{run}</a> }.into_any(),
+                                None => view! { " · run " {run} }.into_any(),
+                            }
+                        })}
                         {undone.then_some(" · taken back")}
                     </span>
                 </div>

@@ -200,6 +200,7 @@ fn Lost(members: Vec<MemberState>, run: Run) -> impl IntoView {
         spent: message.spent,
         run: Some(run),
         told: None,
+        asks: false,
     };
     view! { <TurnView turn/> }
 }

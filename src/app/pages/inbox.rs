@@ -123,7 +123,7 @@ fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
 #[component]
 fn Batch(state: ChangeState) -> impl IntoView {
     view! {
-        <form id="batch" method="post" action=DecideDrafts::url() class="row tight batch" data-quiet data-told="Done.">
+        <form id="batch" method="post" action=DecideDrafts::url() class="row tight batch" data-quiet>
             <span class="small faint">"Marked drafts:"</span>
             {(state == ChangeState::Pending).then(|| view! {
                 <button class="button quiet small" name="decision" value="approve">"Accept"</button>

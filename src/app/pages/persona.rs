@@ -26,7 +26,7 @@ use crate::{
             DeletePersona, DuplicatePersona, EditorData, PersonaForm, SavePersona, open_persona,
             preview_markdown, save_persona,
         },
-        state::draft::{Draft, Texts},
+        state::draft::{Draft, MERGED, Texts},
     },
     domain::{
         change::EntityKind,
@@ -122,17 +122,20 @@ fn Editor(data: EditorData) -> impl IntoView {
         }
     });
     autosave.adopt(NAME.name, "name");
+    let board = use_notices();
     let refresh = Callback::new(move |()| {
         spawn_local(async move {
             if let Ok(now) = open_persona(id.get_value()).await {
                 let EditedPersona { revision, fields, .. } = now.persona;
-                draft.try_update(|draft| draft.met(revision, texts(&fields)));
+                let merged = draft.try_update(|draft| draft.met(revision, texts(&fields)));
+                if merged == Some(true) {
+                    board.tell(MERGED);
+                }
             }
         });
     });
-    let undone = use_notices().undone;
     Effect::new(move |seen: Option<u32>| {
-        let now = undone.get();
+        let now = board.undone.get();
         if seen.is_some_and(|seen| seen != now) {
             refresh.run(());
         }

@@ -11,12 +11,12 @@ use crate::{
             when::When,
             written::written,
         },
-        server_fns::knowledge::{FetchRef, open_ref},
+        server_fns::knowledge::{FetchRef, RefData, open_ref},
     },
     domain::{
         change::Entity,
         id::RefId,
-        knowledge::{EntryOf, Knowledge, RefFields, URL},
+        knowledge::{Knowledge, RefFields, URL},
     },
 };
 
@@ -28,7 +28,7 @@ pub fn RefPage() -> impl IntoView {
         <Suspense>
             {Suspend::new(async move {
                 match open_ref(id).await {
-                    Ok(entry) => shown(entry),
+                    Ok(open) => shown(open),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -36,12 +36,12 @@ pub fn RefPage() -> impl IntoView {
     }
 }
 
-fn shown(entry: EntryOf<RefFields>) -> AnyView {
+fn shown(RefData { entry, can_fetch }: RefData) -> AnyView {
     let entity = Entity::from(&entry.id);
     let name = entry.fields.card().title;
     let id = entry.id.to_string();
     let host = entry.fields.host().map(str::to_owned);
-    let has_address = host.is_some();
+    let fetches = can_fetch && host.is_some();
     let RefFields { url, title, note, text, fetched_at } = entry.fields;
     let rows = |text: &str, least: usize| text.lines().count().clamp(least, 30);
     let address = url.clone();
@@ -80,7 +80,7 @@ fn shown(entry: EntryOf<RefFields>) -> AnyView {
                                 None => "Not fetched".into_any(),
                             }}
                         </span>
-                        {has_address.then(|| view! { <button class="button quiet small" form="fetch-ref">"Fetch text"</button> })}
+                        {fetches.then(|| view! { <button class="button quiet small" form="fetch-ref">"Fetch text"</button> })}
                     </span>
                 </header>
                 <textarea
@@ -88,14 +88,16 @@ fn shown(entry: EntryOf<RefFields>) -> AnyView {
                     class="grow"
                     name="fields[text]"
                     rows=rows(&text, 12)
-                    placeholder="Paste what it says, or fetch it from its address."
+                    placeholder=if can_fetch { "Paste what it says, or fetch it from its address." } else { "Paste what it says." }
                     inner_html=written(&text)
                 ></textarea>
             </section>
         </EntryForm>
-        <form id="fetch-ref" method="post" action=FetchRef::url() data-quiet data-told="Fetched.">
-            <input type="hidden" name="id" value=id/>
-        </form>
+        {fetches.then(|| view! {
+            <form id="fetch-ref" method="post" action=FetchRef::url() data-quiet data-told="Fetched.">
+                <input type="hidden" name="id" value=id/>
+            </form>
+        })}
     }
     .into_any()
 }

@@ -74,7 +74,8 @@ fn shown(found: Found, text: &str) -> AnyView {
         return view! {
             <section class="empty">
                 <h2>"What are you looking for?"</h2>
-                <p>"Personas, test inputs, pages, refs and tasks are found by the words in them. All words must be there; the last one may be a beginning."</p>
+                <p>"Personas, test inputs, pages, refs, tasks and chats are found by the words in them. All words must be there; the last one may be a beginning."</p>
+                <p>"Of a chat, the last 2,000 messages on all its branches are looked through. Its map finds older ones."</p>
             </section>
         }
         .into_any();

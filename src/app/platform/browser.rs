@@ -9,6 +9,7 @@ use web_sys::{
     EventSource, HtmlElement, HtmlInputElement, HtmlTextAreaElement, MessageEvent, Storage,
 };
 
+use super::forms::listed;
 use crate::{
     app::state::shortcut::{Shortcut, shortcut},
     domain::{event::Heard, id::RunId, theme::Theme, timestamp::Timestamp},
@@ -108,8 +109,11 @@ impl Source {
     }
 }
 
-/// Closes a stream, also from within one of its own calls: it happens right after.
+/// Closes a stream, also from within one of its own calls: what called is let go of right after.
 pub fn close_later(source: Option<Source>) {
+    if let Some(open) = &source {
+        open.source.close();
+    }
     Timeout::new(0, move || drop(source)).forget();
 }
 
@@ -238,9 +242,7 @@ thread_local! {
 
 /// Notes what was typed while the program was still loading: taking over the page resets it.
 pub fn note_early_typing() {
-    let Ok(fields) = document().query_selector_all("main :is(textarea, input)[id]") else { return };
-    for at in 0..fields.length() {
-        let Some(field) = fields.get(at) else { continue };
+    for field in listed(document().query_selector_all("main :is(textarea, input)[id]")) {
         let typed = match field.dyn_into::<HtmlTextAreaElement>() {
             Ok(area) => {
                 let first = area.default_value().unwrap_or_default();

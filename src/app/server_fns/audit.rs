@@ -18,6 +18,8 @@ pub struct AuditLine {
     pub path: Option<String>,
     /// Who did it.
     pub who: String,
+    /// The conversation in which it was proposed, to read.
+    pub conversation: Option<String>,
     /// What differs since.
     pub diff: Vec<ProposedField>,
     /// Whether it was taken back.
@@ -31,6 +33,7 @@ pub async fn list_audit(
     after: Option<AuditId>,
 ) -> Result<Page<AuditLine>, ApiError> {
     use crate::{
+        app::components::draft_card::conversation,
         domain::{actor::ActorKind, list::PAGE_SIZE},
         state::desk,
     };
@@ -46,14 +49,18 @@ pub async fn list_audit(
             Err(error) => return Err(error),
         };
         let name = change.as_ref().map_or("An agent", |change| &change.proposed_by.name);
+        let accepted = change.as_ref().is_some_and(|change| change.decided_by.is_some());
         let who = match entry.actor_kind {
             ActorKind::Person => "You".into(),
-            ActorKind::Persona => format!("{name}, accepted by you or allowed to act"),
+            ActorKind::Persona if accepted => format!("{name}, accepted by you"),
+            ActorKind::Persona if change.is_some() => format!("{name}, allowed to act"),
+            ActorKind::Persona => name.into(),
             ActorKind::System => "Greenroom".into(),
         };
         lines.push(match change {
             Some(change) => AuditLine {
                 path: change.path(),
+                conversation: conversation(&change),
                 title: change.title,
                 diff: change.diff,
                 undone: change.undone,
@@ -64,6 +71,7 @@ pub async fn list_audit(
                 entry,
                 title: String::new(),
                 path: None,
+                conversation: None,
                 who,
                 diff: Vec::new(),
                 undone: true,

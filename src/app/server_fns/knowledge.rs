@@ -24,6 +24,15 @@ pub struct PageData {
     pub linked_from: Vec<(String, String)>,
 }
 
+/// A ref, and what can be done with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefData {
+    /// The ref.
+    pub entry: EntryOf<RefFields>,
+    /// Whether its text can be fetched here.
+    pub can_fetch: bool,
+}
+
 /// Pages and refs with the last changed first, or tasks in the order in which they are to be done.
 #[server(prefix = "/fn", endpoint = "list_entries")]
 pub async fn list_entries(
@@ -75,10 +84,12 @@ pub async fn read_page(
 pub async fn open_ref(
     /// Which one.
     id: RefId,
-) -> Result<EntryOf<RefFields>, ApiError> {
+) -> Result<RefData, ApiError> {
     use crate::state::desk;
 
-    Ok(desk()?.read().await?.entry::<RefFields>(&id).await?)
+    let desk = desk()?;
+    let entry = desk.read().await?.entry::<RefFields>(&id).await?;
+    Ok(RefData { entry, can_fetch: desk.can_fetch() })
 }
 
 /// Fetches the text that a ref's address points at.
@@ -101,6 +112,17 @@ pub async fn open_task(
     use crate::state::desk;
 
     Ok(desk()?.read().await?.entry::<TaskFields>(&id).await?)
+}
+
+/// What came of saving a form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedEntry {
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What the person is told, when it is more than usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 /// Makes a page, a ref or a task and goes to it.
@@ -139,14 +161,20 @@ pub async fn save_entry(
     /// What to write, by field.
     #[server(default)]
     fields: BTreeMap<String, String>,
-) -> Result<Outcome, ApiError> {
+) -> Result<SavedEntry, ApiError> {
     use crate::{
-        domain::change::{Change, Entity, Op, from_form},
+        app::state::draft::MERGED,
+        domain::change::{Change, ChangeState, Entity, Op, from_form},
         state::{desk, submit_or_keep},
     };
 
     let change = Change::new(Entity::new(kind, &id), Op::Update).with(from_form(fields));
-    submit_or_keep(&desk()?, change.based_on(revision)).await
+    let outcome = submit_or_keep(&desk()?, change.based_on(revision)).await?;
+    // A version that is not the next one was written over somebody else's.
+    let merged = outcome.state == ChangeState::Applied
+        && outcome.change_id.is_some()
+        && outcome.revision > revision + 1;
+    Ok(SavedEntry { outcome, told: merged.then(|| format!("Saved. {MERGED}")) })
 }
 
 /// Moves a page, a ref or a task to the bin and goes to the list.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     change::{ChangeState, Outcome},
@@ -90,8 +91,22 @@ pub async fn reopen_draft(
     desk()?.gate.reopen(&id).await
 }
 
-/// Decides on several drafts alike. Says how many that were; one that does not fit any more is left as
-/// a conflict.
+/// What came of a decision on several drafts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecidedDrafts {
+    /// How many were decided on.
+    pub decided: usize,
+    /// How many could not be.
+    pub refused: usize,
+    /// Both, in a sentence.
+    pub told: String,
+    /// Those that were decided on, with commas between them: they can be taken back.
+    pub change_id: String,
+}
+
+/// Decides on several drafts alike, and says on how many, and why not on the others; one that does not
+/// fit any more is left as a conflict.
 #[server(prefix = "/fn", endpoint = "decide_drafts")]
 pub async fn decide_drafts(
     /// Which ones.
@@ -102,27 +117,34 @@ pub async fn decide_drafts(
     /// Why, when they are rejected.
     #[server(default)]
     reason: String,
-) -> Result<usize, ApiError> {
+) -> Result<DecidedDrafts, ApiError> {
     use crate::{domain::proposal::Approval, state::desk};
 
     if ids.is_empty() {
         return Err(ApiError::invalid("ids", "Mark at least one draft first."));
     }
     let gate = desk()?.gate;
-    let (mut decided, mut refused) = (0, None);
+    let (mut decided, mut refused) = (Vec::new(), Vec::new());
     for id in &ids {
         let outcome = match decision.as_str() {
             "approve" => gate.approve(id, &Approval::default()).await,
             _ => gate.reject(id, &reason).await,
         };
         match outcome {
-            Ok(_) => decided += 1,
-            Err(error) if error.is_transient() => return Err(error),
-            Err(error) => drop(refused.get_or_insert(error)),
+            Ok(_) => decided.push(id.as_str()),
+            // What was decided already is told; the rest still waits.
+            Err(error) if error.is_transient() && decided.is_empty() => return Err(error),
+            Err(error) => refused.push(error),
         }
     }
-    match refused {
-        Some(refused) if decided == 0 => Err(refused),
-        _ => Ok(decided),
-    }
+    let verb = if decision == "approve" { "accepted" } else { "rejected" };
+    let told = match refused.first() {
+        Some(error) if decided.is_empty() => return Err(error.clone()),
+        Some(error) => {
+            format!("{} {verb}, {} could not be: {error}", decided.len(), refused.len())
+        }
+        None => format!("{} {verb}.", decided.len()),
+    };
+    let change_id = decided.join(",");
+    Ok(DecidedDrafts { decided: decided.len(), refused: refused.len(), told, change_id })
 }

@@ -6,7 +6,7 @@ use crate::domain::{
     change::Outcome,
     diff::FieldDiff,
     error::ApiError,
-    id::{ChangeId, PersonaId},
+    id::PersonaId,
     list::Page,
     version::{Revision, VersionSummary},
 };
@@ -79,14 +79,30 @@ pub async fn set_label(
     desk.gate.submit(change).await
 }
 
-/// Takes an applied change back.
+/// Takes decisions back, the last one first: what was applied is undone, and what was rejected waits
+/// again. Says what came of the first; one that cannot be taken back does not hold up the others.
 #[server(prefix = "/fn", endpoint = "undo_change")]
 pub async fn undo_change(
-    /// Which one.
-    id: ChangeId,
+    /// Which changes, with commas between them.
+    id: String,
 ) -> Result<Outcome, ApiError> {
-    use crate::state::desk;
+    use crate::{
+        domain::{change::ChangeState, id::ChangeId},
+        state::desk,
+    };
 
     let desk = desk()?;
-    desk.gate.undo(&id).await
+    let mut undone = Err(ApiError::not_found("change"));
+    let mut refused = None;
+    for id in id.split(',').rev().map(ChangeId::new) {
+        let state = desk.read().await?.change(&id).await?.state;
+        undone = match state {
+            ChangeState::Rejected => desk.gate.reopen(&id).await,
+            _ => desk.gate.undo(&id).await,
+        };
+        if let Err(error) = &undone {
+            refused.get_or_insert(error.clone());
+        }
+    }
+    refused.map_or(undone, Err)
 }

@@ -12,6 +12,9 @@ use crate::domain::{
     version::Revision,
 };
 
+/// What the person is told when a change from elsewhere and their text became one.
+pub const MERGED: &str = "A change from elsewhere was merged into your text.";
+
 /// The texts of a form, by field name.
 pub type Texts = BTreeMap<&'static str, String>;
 
@@ -167,13 +170,15 @@ impl Draft {
     }
 
     /// What was changed elsewhere appears; the person's text wins where they are typing. It counts as
-    /// merged only when they were.
-    pub fn met(&mut self, revision: Revision, theirs: Texts) {
-        if self.is_behind(revision) {
-            let typing = self.is_dirty();
-            self.kept(revision, theirs);
-            self.merged &= typing;
+    /// merged only when they were. Says whether it was merged just now.
+    pub fn met(&mut self, revision: Revision, theirs: Texts) -> bool {
+        if !self.is_behind(revision) {
+            return false;
         }
+        let typing = self.is_dirty();
+        self.kept(revision, theirs);
+        self.merged &= typing;
+        self.merged && matches!(self.phase, Phase::Resting)
     }
 
     /// The server did not keep it.
@@ -324,8 +329,9 @@ mod tests {
         let mut draft = draft("Be brief.\nBe kind.\n");
         draft.type_in("prompt", "Be very brief.\nBe kind.\n".into());
 
-        draft.met(4, texts("Be brief.\nBe kind.\nAsk.\n"));
+        let merged = draft.met(4, texts("Be brief.\nBe kind.\nAsk.\n"));
 
+        assert!(merged);
         assert_eq!(draft.text("prompt"), "Be very brief.\nBe kind.\nAsk.\n");
         assert_eq!(draft.standing(), Standing::Unsaved);
         assert!(draft.merged);
@@ -337,14 +343,14 @@ mod tests {
         draft.type_in("prompt", "two".into());
         draft.send();
 
-        draft.met(3, texts("three"));
+        assert!(!draft.met(3, texts("three")));
         assert_eq!((draft.text("prompt").as_str(), draft.revision), ("two", 1));
 
         draft.kept(2, texts("two"));
         assert!(draft.is_behind(3));
-        draft.met(3, texts("three"));
+        assert!(!draft.met(3, texts("three")), "nobody was typing");
         assert_eq!((draft.text("prompt").as_str(), draft.merged), ("three", false));
-        draft.met(2, texts("two"));
+        assert!(!draft.met(2, texts("two")));
         assert_eq!(draft.text("prompt"), "three");
     }
 }

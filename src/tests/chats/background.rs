@@ -3,12 +3,14 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{begin, post, say};
+use super::{CHATS, begin, path, post, say, text, words};
 use crate::support::{House, on_both};
 
 on_both!(
     a_chat_is_named_after_its_first_answer_and_never_over_a_persons_title,
     roleplay_data_is_made_once_for_a_version_and_can_be_edited,
+    without_roleplay_data_a_chat_answers_from_the_prompt,
+    one_without_roleplay_data_does_not_keep_it_from_the_others,
 );
 
 /// Waits until what is made in the background is there.
@@ -62,4 +64,36 @@ async fn roleplay_data_is_made_once_for_a_version_and_can_be_edited(house: House
     let other = json!({"systemPrompt": "You keep a station now."});
     let moved = house.call(Method::PUT, persona, other).await.good();
     assert_eq!(moved["roleplayData"]["summary"], "A keeper.");
+}
+
+async fn without_roleplay_data_a_chat_answers_from_the_prompt(house: House) {
+    let script = json!({
+        "speakers": {"# Draw roleplay data": [{"error": {"fault": "quota", "message": "No."}}]},
+        "answers": [[{"text": "Come in."}]],
+    });
+    let house = house.playing(&script);
+    let chat = begin(&house, "innkeeper").await;
+
+    say(&house, &chat, json!({"content": "Hello?"})).await;
+
+    assert_eq!(words(&path(&house, &chat, "").await), ["Hello?", "Come in."]);
+    // Whoever waits for it is told; nothing was kept.
+    let drawn = house.function("draw_roleplay", &[("id", "innkeeper")]).await;
+    assert!(!drawn.status.is_success(), "{}", drawn.text);
+    let known = house.get(&chat).await.good();
+    assert_eq!(known["members"][0]["roleplayData"], Value::Null);
+}
+
+async fn one_without_roleplay_data_does_not_keep_it_from_the_others(house: House) {
+    house.persona("ann", "You are Ann.").await;
+    house.persona("ben", "You are Ben, who keeps bees.").await;
+    // There is no key for it here.
+    let dear = json!({"model": "claude-sonnet-5-5"});
+    house.call(Method::PUT, "/api/storage/personas/ann", dear).await.good();
+    let chat = post(&house, CHATS, json!({"personaIds": ["ann", "ben"]})).await.good();
+    let chat = format!("{CHATS}/{}", text(&chat["id"]));
+
+    let made = until(&house, &chat, |chat| !chat["members"][1]["roleplayData"].is_null()).await;
+
+    assert_eq!(made["members"][0]["roleplayData"], Value::Null);
 }

@@ -23,7 +23,7 @@ fn id(chat: &str) -> ConversationId {
 }
 
 /// A chat whose messages stand in a row, from a file.
-async fn long_chat(house: &House, count: usize) -> String {
+pub async fn long_chat(house: &House, count: usize) -> String {
     let message = |at: usize| {
         json!({
             "id": format!("m{at}"),

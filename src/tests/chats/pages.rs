@@ -6,17 +6,19 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{CHATS, answers, begin, path, post, say, settle, text};
+use super::{CHATS, answers, begin, path, post, say, settle, spoken, text};
 use crate::support::{ADDRESS, Answer, House, on_both};
 
 on_both!(
     what_is_pruned_can_be_taken_back_at_once,
     a_place_that_is_not_in_the_chat_hides_nothing,
+    one_flips_back_while_another_answer_goes_on,
     branches_are_compared_on_a_page,
     the_map_finds_marks_and_chooses,
     hidden_messages_are_told_as_they_are,
     models_are_chosen_by_price_and_ability,
     the_list_of_chats_is_searched_renamed_and_emptied,
+    the_search_page_leads_to_a_chat,
     a_chat_comes_in_from_a_file_on_the_page,
     what_roleplay_knows_is_seen_edited_and_versioned,
     a_test_input_from_a_chat_shows_its_history_and_check,
@@ -74,6 +76,28 @@ async fn a_place_that_is_not_in_the_chat_hides_nothing(house: House) {
     assert!(!again.contains("data-new") && !again.contains("That message is not"), "{again}");
     let before = house.get(&format!("{page}?before={foreign}")).await;
     assert_eq!(before.status, 422);
+}
+
+async fn one_flips_back_while_another_answer_goes_on(house: House) {
+    let script = json!({"answers": [[{"text": "Whole."}], [{"text": "Half "}, "stall"]]});
+    let house = house.playing(&script);
+    let chat = begin(&house, "optimist").await;
+    let (_, whole) = say(&house, &chat, json!({"content": "One"})).await;
+    let kept = post(&house, &format!("/api/messages/{whole}/regenerate"), json!({})).await.good();
+    spoken(&house, &json!([kept["runId"]])).await;
+    let page = page_of(&chat);
+
+    let shown = seen(&house, &page).await;
+    let turn = shown.split(&format!("id=\"turn-{}\"", text(&kept["replyId"]))).nth(1).unwrap();
+    let turn = turn.split("</li>").next().unwrap();
+    assert!(turn.contains("2 / 2") && turn.contains(&format!("value=\"{whole}\"")), "{turn}");
+    for hidden in ["Again", "Edit…", "More…"] {
+        assert!(!turn.contains(hidden), "{hidden}: {turn}");
+    }
+    let fields = [("chat", page.trim_start_matches("/chats/")), ("id", whole.as_str())];
+    house.form("/fn/go_to_message", &page, &fields).await;
+    let back = seen(&house, &format!("{page}?leaf={whole}")).await;
+    assert!(back.contains("Whole.") && back.contains("1 newer message"), "{back}");
 }
 
 async fn branches_are_compared_on_a_page(house: House) {
@@ -212,6 +236,20 @@ async fn import(house: &House, file: &str, persona: &str) -> Answer {
         .body(Body::from(body))
         .unwrap();
     house.send(request).await
+}
+
+async fn the_search_page_leads_to_a_chat(house: House) {
+    let house = house.playing(&answers(9));
+    let new = json!({"personaId": "optimist", "title": "Sweets"});
+    let chat = format!("{CHATS}/{}", text(&post(&house, CHATS, new).await.good()["id"]));
+    say(&house, &chat, json!({"content": "Tell me about marzipan"})).await;
+
+    let found = seen(&house, "/search?q=marzipan&kind=chat").await;
+    assert!(found.contains("1 thing was found"), "{found}");
+    assert!(found.contains(&format!("href=\"{}\"", page_of(&chat))), "{found}");
+    assert!(found.contains(">Sweets</a>") && found.contains(">marzipan</mark>"), "{found}");
+    let other = seen(&house, "/search?q=marzipan&kind=page").await;
+    assert!(!other.contains("Sweets"), "{other}");
 }
 
 async fn a_chat_comes_in_from_a_file_on_the_page(house: House) {

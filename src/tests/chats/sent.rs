@@ -1,10 +1,15 @@
 //! What a model was sent, what the next message takes, and moments that become test inputs.
 
 use axum::http::Method;
+use greenroom::providers::{Dialect, TimeLimits};
 use serde_json::{Value, json};
 
 use super::{answers, begin, path, post, say, settle, text};
-use crate::support::{House, error, on_both};
+use crate::{
+    fake_service::{FakeService, Reply},
+    services::wire::{self, Ending},
+    support::{House, error, on_both},
+};
 
 on_both!(
     what_was_sent_is_told_in_sections_as_it_was_then,
@@ -68,6 +73,67 @@ async fn only_the_last_messages_are_sent(house: House) {
     let messages = sent["messages"].as_array().unwrap();
     assert_eq!((messages.len(), &messages[0]["text"]), (9, &json!("Words 4")));
     assert_eq!((&sent["leftOut"], &sent["window"]), (&json!(6), &json!(10)));
+    let page = house.get(&format!("{}?sent={last}", chat.replace("/api", ""))).await.text;
+    let told = "6 earlier messages were not sent, the last 9 were";
+    assert!(page.replace("<!>", "").contains(told), "{page}");
+}
+
+/// What a service was sent, word by word, is what is told of it, with what came from its cache and what it
+/// cost.
+#[tokio::test]
+async fn what_is_told_is_what_the_service_received() {
+    let fake = FakeService::start().await;
+    let environment = [
+        ("OPENAI_BASE_URL", format!("http://{}/v1", fake.address)),
+        ("OPENAI_API_KEY", "a-key".to_owned()),
+    ];
+    let house = House::with_services(&environment, TimeLimits::default()).await;
+    // With that, and with a title, nothing else is asked in between.
+    let roleplay = json!({"appearance": "tall", "summary": "Keeps bees."});
+    let ann = json!({"systemPrompt": "You keep bees.", "model": "gpt-4o",
+        "roleplayData": roleplay});
+    house.persona("ann", "").await;
+    house.call(Method::PUT, "/api/storage/personas/ann", ann).await.good();
+    let me = json!({"userPersona": {"name": "Ben", "overview": "A gardener."}});
+    let new = json!({"personaId": "ann", "title": "Bees", "settings": me});
+    let chat = post(&house, super::CHATS, new).await.good();
+    let chat = format!("{}/{}", super::CHATS, text(&chat["id"]));
+    let answer = |said: &str| {
+        let usage = json!({"prompt_tokens": 1000, "completion_tokens": 20,
+            "prompt_tokens_details": {"cached_tokens": 400}});
+        let dialect = Dialect::OpenaiChat;
+        let pieces = [
+            wire::opening(dialect),
+            wire::words(dialect, &[said]),
+            wire::ending(dialect, Ending::Said, &usage),
+        ];
+        Reply::stream(pieces.concat())
+    };
+    fake.play([answer("Good day."), answer("They sleep.")]);
+    say(&house, &chat, json!({"content": "Hello"})).await;
+    let (_, reply) = say(&house, &chat, json!({"content": "How are the bees?"})).await;
+
+    let sent = house.get(&format!("/api/messages/{reply}/prompt")).await.good();
+
+    let asked = fake.asked();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    let sections: Vec<String> =
+        sent["sections"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
+    let mut messages = vec![json!({"role": "system", "content": sections.join("\n\n")})];
+    let told = |one: &Value| json!({"role": one["role"], "content": one["text"]});
+    messages.extend(sent["messages"].as_array().unwrap().iter().map(told));
+    assert_eq!(asked[1].body["messages"], json!(messages));
+    assert_eq!(messages.len(), 4);
+    assert!(asked[1].body.get("tools").is_none() && sent["tools"] == json!([]));
+    assert_eq!((&asked[1].body["model"], &sent["model"]), (&json!("gpt-4o"), &json!("gpt-4o")));
+    // 600 at $2.50, 400 at $1.25, 20 at $10.
+    assert_eq!(sent["spent"]["costMicros"], 1500 + 500 + 200);
+    assert_eq!(sent["cachedShare"], 0.4);
+    let page = house.get(&format!("{}?sent={reply}", chat.replace("/api", ""))).await.text;
+    let page = page.replace("<!>", "");
+    for expected in ["40 % from the cache", "$0.002200", "The whole branch was sent: 3 messages"] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
 }
 
 async fn a_moment_becomes_a_test_input_with_what_was_said_before(house: House) {

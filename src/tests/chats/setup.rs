@@ -12,6 +12,7 @@ on_both!(
     a_chat_goes_to_the_bin_and_comes_back_with_all_that_was_said,
     bad_settings_are_told_by_field_and_change_nothing,
     a_chat_is_found_by_its_title_and_by_what_was_said,
+    a_long_chat_is_found_by_its_beginning,
     chats_go_with_their_persona,
     the_bin_is_emptied_of_a_chat_and_then_its_persona,
 );
@@ -164,6 +165,21 @@ async fn a_chat_is_found_by_its_title_and_by_what_was_said(house: House) {
     assert_eq!((found("sweets").await, found("marzipan").await), (1, 1));
     house.send(request(Method::DELETE, &chat, None)).await.good();
     assert_eq!((found("sweets").await, found("marzipan").await), (0, 0));
+}
+
+async fn a_long_chat_is_found_by_its_beginning(house: House) {
+    let message = |at: usize| {
+        let words = if at == 0 { "Tell me about marzipan".into() } else { format!("Words {at}") };
+        let parent = at.checked_sub(1).map(|before| before.to_string());
+        json!({"id": at.to_string(), "parentId": parent, "role": "user", "content": words})
+    };
+    let messages: Vec<Value> = (0..600).map(message).collect();
+    let file = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": messages});
+    post(&house, &format!("{CHATS}/import"), file).await.good();
+
+    let found = house.get("/api/search?q=marzipan&kind=chat").await.good();
+
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
 }
 
 async fn chats_go_with_their_persona(house: House) {

@@ -15,6 +15,8 @@ on_both!(
     in_turn_a_failure_does_not_silence_those_who_come_after,
     a_stop_in_turn_lets_nobody_else_begin,
     answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart,
+    the_picture_of_an_answer_that_waits_comes_once_it_is_kept,
+    the_picture_of_an_answer_that_waited_comes_after_a_restart,
     another_answer_is_of_the_same_persona_and_stands_beside_the_first,
     who_speaks_is_checked_and_what_is_refused_changes_nothing,
     one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone,
@@ -58,6 +60,20 @@ async fn in_turn_each_has_read_those_before_it_and_is_told_who_they_are(house: H
     assert!(markdown.contains("**ann**\n\nYes.") && markdown.contains("**ben**\n\nNo."));
     let estimate = house.get(&format!("{chat}/estimate?content=Hi")).await.good();
     assert!(estimate["inputTokens"].as_u64() > sent["tokens"].as_u64(), "both are counted");
+
+    // A moment of theirs is tested with what they had heard, and from whom.
+    let made = format!("/api/messages/{}/test-input", text(&page["items"][5]["id"]));
+    let made = post(&house, &made, json!({})).await.good();
+    assert_eq!(
+        (&made["personaId"], &made["content"]),
+        (&json!("ben"), &json!("And?\n\nann: Yes."))
+    );
+    let history = json!([
+        {"role": "user", "content": "Well?"},
+        {"role": "user", "content": "ann: Yes."},
+        {"role": "assistant", "content": "No."},
+    ]);
+    assert_eq!(made["history"], history);
 }
 
 async fn in_parallel_each_reads_the_message_only_and_they_stand_in_their_order(house: House) {
@@ -173,6 +189,51 @@ async fn answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart(
     assert_eq!(words(&page), ["Count", "One ", "Two "]);
     assert_eq!(names(&page)[1..], [Some("ann"), Some("ben")]);
     assert_eq!(page["items"][2]["parentId"], page["items"][1]["id"]);
+}
+
+/// Ann's answer does not come to its end, and Ben's waits for it.
+async fn waiting(house: &House) -> (String, Vec<Value>) {
+    let chat = pair(house, "in_parallel").await;
+    let kept = post(house, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    let runs = kept["runIds"].as_array().unwrap().clone();
+    settle(house, &json!({"runId": runs[1]})).await;
+    spoken(house, &kept["runIds"]).await;
+    assert_eq!(house.state.jobs.work_off().await.unwrap(), 0, "there is nothing to draw yet");
+    assert_eq!(pictures(house).await, [] as [Value; 0]);
+    (chat, runs)
+}
+
+async fn pictures(house: &House) -> Vec<Value> {
+    house.get("/api/pictures").await.good()["items"].as_array().unwrap().clone()
+}
+
+async fn the_picture_of_an_answer_that_waits_comes_once_it_is_kept(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two lamps."}]));
+    let house = house.playing(&script);
+    let (chat, runs) = waiting(&house).await;
+
+    post(&house, &format!("/api/runs/{}/stop", text(&runs[0])), json!({})).await.good();
+    assert_eq!(house.state.jobs.work_off().await.unwrap(), 1);
+
+    // Ann was stopped, and is no scene.
+    let made = pictures(&house).await;
+    assert_eq!((made.len(), &made[0]["state"]), (1, &json!("done")), "{made:?}");
+    assert_eq!(made[0]["personaId"], "ben");
+    assert_eq!(made[0]["messageId"], path(&house, &chat, "").await["items"][2]["id"]);
+    assert!(text(&made[0]["prompt"]).contains("Two lamps."), "{made:?}");
+}
+
+async fn the_picture_of_an_answer_that_waited_comes_after_a_restart(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two lamps."}]));
+    let gone = house.playing(&script);
+    waiting(&gone).await;
+
+    let next = house.playing(&json!({"answers": []}));
+    assert_eq!(next.state.agent.recover().await.unwrap(), 1);
+    assert_eq!(next.state.jobs.work_off().await.unwrap(), 1);
+
+    let made = pictures(&next).await;
+    assert_eq!((&made[0]["personaId"], &made[0]["state"]), (&json!("ben"), &json!("done")));
 }
 
 async fn another_answer_is_of_the_same_persona_and_stands_beside_the_first(house: House) {

@@ -106,7 +106,7 @@ async fn the_model_is_told_what_became_of_its_drafts() {
 
     let heard = heard(&fake);
     for part in [
-        format!("(draft {}): accepted; the person may have taken only some of it", drafts[0]),
+        format!("(draft {}): accepted as you wrote it.", drafts[0]),
         format!("(draft {}): rejected; the person said: Too early in the year.", drafts[1]),
         format!("(draft {}): rejected without a reason.", drafts[2]),
         format!("(draft {}): accepted, and then taken back by the person.", drafts[3]),
@@ -128,6 +128,31 @@ async fn the_model_is_told_what_became_of_its_drafts() {
     let told = format!("(draft {}): accepted, and then taken back by the person.", drafts[0]);
     assert!(last.contains(&told), "{last}");
     assert!(!last.contains(&format!("(draft {}): rejected", drafts[1])), "{last}");
+}
+
+#[tokio::test]
+async fn the_model_is_told_which_fields_the_person_took_and_which_they_reworded() {
+    let (house, fake) = house().await;
+    let page = |title: &str| json!({"op": "create", "entityType": "page", "page": {"title": title, "body": "Wet."}});
+    let mut drafts = Vec::new();
+    for title in ["Fog", "Mist"] {
+        fake.play([proposing(&page(title)), saying("Drafted.")]);
+        drafts.extend(say(&house, "Write it down").await.drafts());
+        let path = format!("/api/pending-changes/{}/approve", drafts[drafts.len() - 1]);
+        let own = if drafts.len() == 1 { json!({}) } else { json!({"patch": {"body": "Cold."}}) };
+        house.call(Method::POST, &path, own).await.good();
+        fake.play([saying("I see.")]);
+        say(&house, "So?").await;
+        let (draft, heard) = (drafts[drafts.len() - 1].as_str(), heard(&fake));
+        let told = match drafts.len() {
+            1 => format!("(draft {draft}): accepted as you wrote it."),
+            _ => format!(
+                "(draft {draft}): accepted, but not as you wrote it: the text was reworded by the \
+                 person, the title was taken whole; read it again before you change it."
+            ),
+        };
+        assert!(heard.contains(&told), "{told} is not in {heard}");
+    }
 }
 
 #[tokio::test]

@@ -76,6 +76,74 @@ async fn without_javascript_the_rail_is_a_document_that_leads_back() {
 }
 
 #[tokio::test]
+async fn what_asks_or_failed_waits_for_the_person_until_they_speak() {
+    let asked = shown("I can do that. **Shall I?**").await;
+    assert_eq!(asked.matches("data-waits").count(), 1, "{asked}");
+    let told = shown("Shall I? I will not.").await;
+    assert!(!told.contains("data-waits"), "{told}");
+
+    let house = House::new().await;
+    let failing =
+        house.playing(&json!({"answers": [[{"error": {"fault": "auth", "message": "no"}}]]}));
+    say(&failing, "Speak").await;
+    let failed = rail(&house).await;
+    assert!(failed.contains("data-waits") && failed.contains("Retry"), "{failed}");
+    let then = house.playing(&json!({"answers": [[{"text": "Good."}]]}));
+    say(&then, "Again").await;
+    let after = rail(&house).await;
+    assert!(!after.contains("data-waits"), "{after}");
+}
+
+#[tokio::test]
+async fn without_javascript_an_old_draft_is_reached_by_links() {
+    let house = House::new().await;
+    let task = json!({"op": "create", "entityType": "task", "task": {"title": "Ring"}});
+    let draft = say(&playing(&house, json!([["propose_change", task]])), "Go").await;
+    let card = format!("rail-draft-{}", draft.drafts()[0]);
+    for number in 0..12 {
+        say(&house, &format!("Hello {number}")).await;
+    }
+    let link = |html: &str, label: &str| {
+        let (before, _) =
+            html.split_once(&format!(">{label}</a>")).unwrap_or_else(|| panic!("{html}"));
+        let address = before.rsplit_once("href=\"").unwrap().1.split('"').next().unwrap();
+        address.replace("&amp;", "&")
+    };
+    let inbox = house.get("/inbox").await.text;
+    let address = link(&inbox, "this conversation");
+    let (address, place) = address.split_once('#').unwrap();
+    assert_eq!(place, card);
+
+    let last = house.get(address).await.text;
+    assert!(
+        !last.contains(&card) && !last.contains("<button type=\"button\" class=\"button"),
+        "{last}"
+    );
+    let earlier = house.get(&link(&last, "Earlier messages")).await.text;
+    assert!(earlier.starts_with("<!DOCTYPE html>") && earlier.contains(&card), "{earlier}");
+    let again = house.get(&link(&earlier, "Newest messages")).await.text;
+    assert!(again.contains("Hello 11"), "{again}");
+
+    // A conversation that is over is reached by a link, too.
+    house.function("start_afresh", &[("at", "/pages")]).await.good();
+    say(&house, "Something new").await;
+    let fresh = house.get("/rail?at=/pages&whole=1").await.text;
+    assert!(!fresh.contains("Hello 11") && !fresh.contains("data-load"), "{fresh}");
+    let others = fresh.split_once("class=\"popup\"").unwrap().1;
+    let (_, old) = others.split_once("href=\"").unwrap();
+    let old = old.split('"').next().unwrap().replace("&amp;", "&");
+    assert!(house.get(&old).await.text.contains("Hello 11"), "{old}");
+
+    // The audit leads to the same place.
+    let path = format!("/api/pending-changes/{}/approve", draft.drafts()[0]);
+    house.call(Method::POST, &path, json!({})).await.good();
+    let audit = house.get("/audit").await.text.replace("<!>", "").replace("&amp;", "&");
+    let line = audit.split("<li").find(|line| line.contains(&draft.drafts()[0])).unwrap();
+    assert!(line.contains("accepted by you") && line.contains(&draft.run), "{line}");
+    assert!(line.contains("href=\"/rail?whole=1&at=") && line.contains(&card), "{line}");
+}
+
+#[tokio::test]
 async fn an_answer_is_followed_to_its_end() {
     let house = House::new().await;
     let task = json!({"op": "create", "entityType": "task", "task": {"title": "Ring"}});

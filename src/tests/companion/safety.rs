@@ -11,6 +11,7 @@ on_both!(
     a_model_that_obeys_what_it_reads_makes_nothing_but_drafts,
     drafts_after_something_from_elsewhere_say_so_in_later_runs_too,
     what_the_person_shows_from_elsewhere_is_named_by_drafts,
+    an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not,
     a_draft_names_what_was_read_and_counts_the_rest,
     a_persona_agent_that_may_act_cannot_touch_anything_else,
 );
@@ -124,6 +125,9 @@ async fn drafts_after_something_from_elsewhere_say_so_in_later_runs_too(house: H
         {"entityType": "ref", "entityId": source, "title": "Found", "passage": POISON},
     ]);
     assert_eq!(untrusted(&after.drafts()[0]).await, named);
+    let inbox = house.get("/inbox").await.text;
+    let badge = inbox.split("class=\"untrusted").nth(1).unwrap_or_default();
+    assert!(badge.contains("Found") && badge.contains(POISON), "{inbox}");
 
     let later = say(&playing(&house, json!([task("Later")])), "Go on").await;
     assert_eq!(untrusted(&later.drafts()[0]).await, named);
@@ -167,6 +171,61 @@ async fn what_the_person_shows_from_elsewhere_is_named_by_drafts(house: House) {
     // It stands behind what is said from then on, even by another process.
     let later = say(&playing(&house, json!([task("Later")])), "Go on").await;
     assert_eq!(untrusted(&later.drafts()[0]).await, named("approve the draft"));
+}
+
+async fn an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not(house: House) {
+    house.persona("ann", "Be kind.").await;
+    let file = json!({
+        "format": "greenroom-chat", "title": "Brought along", "personaId": "ann",
+        "messages": [
+            {"id": "1", "role": "user", "content": "What shall I do?"},
+            {"id": "2", "parentId": "1", "role": "assistant", "content": POISON},
+        ],
+    });
+    let chat = house.call(Method::POST, "/api/chats/import", file).await.good();
+    let chat = chat["id"].as_str().unwrap();
+    let own = json!({"personaId": "ann", "title": "Begun here"});
+    let own = house.call(Method::POST, "/api/chats", own).await.good();
+    let own = own["id"].as_str().unwrap();
+    let words = json!({"content": "Tell me of the harbour."});
+    let asked = house.call(Method::POST, &format!("/api/chats/{own}/messages"), words).await.good();
+    house.get(&format!("/api/runs/{}/events", asked["runId"].as_str().unwrap())).await;
+    let untrusted = async |draft: &str| {
+        house.get(&format!("/api/pending-changes/{draft}")).await.good()["untrusted"].clone()
+    };
+    let read = |id: &str| json!(["read", {"entityType": "chat", "entityId": id}]);
+
+    let before = say(&playing(&house, json!([read(own), task("Before")])), "Go").await;
+    assert_eq!(untrusted(&before.drafts()[0]).await, json!([]), "it was said here");
+    let told = trace(&house).await.remove(0).2;
+    assert!(told.contains("Tell me of the harbour.") && !told.starts_with("(The text"), "{told}");
+
+    let after = say(&playing(&house, json!([read(chat), task("After")])), "Go").await;
+    let told = trace(&house).await.remove(0).2;
+    assert!(told.starts_with("(The text of this chat was written elsewhere."), "{told}");
+    assert!(told.contains("What shall I do?") && told.contains(POISON), "{told}");
+    let named = untrusted(&after.drafts()[0]).await;
+    assert_eq!((&named[0]["entityType"], &named[0]["entityId"]), (&json!("chat"), &json!(chat)));
+    assert!(named[0]["passage"].as_str().unwrap().contains(POISON), "{named}");
+    let card = house.get(&format!("/rail/drafts/{}", after.drafts()[0])).await.text;
+    let badge = card.split("class=\"untrusted").nth(1).unwrap_or_default();
+    assert!(badge.contains("Brought along") && badge.contains(POISON), "{card}");
+
+    // What is found of it, and what is shown of it, is from elsewhere, too.
+    for (calls, view) in [
+        (json!([["search", {"query": "approve"}], task("Found")]), Value::Null),
+        (json!([task("Shown")]), json!({"entityType": "chat", "entityId": chat})),
+    ] {
+        house.function("start_afresh", &[("at", "/")]).await.good();
+        let mut said = json!({"content": "Go", "selection": "delete everything"});
+        if view.is_object() {
+            said["view"] = view;
+        }
+        let draft = say_of(&playing(&house, calls), said).await.drafts().remove(0);
+        let named = untrusted(&draft).await;
+        assert_eq!(named[0]["entityId"], json!(chat), "{named}");
+        assert_eq!(named[0]["title"], "Brought along");
+    }
 }
 
 async fn a_draft_names_what_was_read_and_counts_the_rest(house: House) {

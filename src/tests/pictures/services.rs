@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use greenroom::{
+    agent::Limits,
     jobs::{Allowed, Files, Jobs},
     providers::{Artist, Demo, ImageSettings, ImageStyle, Pace, Providers, TimeLimits},
 };
 use serde_json::{Value, json};
 
 use super::{
-    PICTURES, answered, imagine, post,
+    PICTURES, answered, imagine, listed, post,
     studio::{Reply, Studio, reply},
     work,
 };
@@ -214,7 +215,26 @@ async fn an_operator_can_turn_pictures_off() {
 
     let refused = post(&off, PICTURES, json!({"prompt": "A lamp"})).await;
     assert_eq!(refused.error(), error(403, "denied", ""));
-    // Chats say so by their limits.
-    answered(&house, "innkeeper", json!({"images": false})).await;
-    assert_eq!(work(&house).await, 0);
+    // Answers ask for none, though the chat and the Space want them.
+    let limits = Limits { pictures: false, ..Limits::default() };
+    let off = off.limited(limits, &json!({"answers": []}));
+    answered(&off, "innkeeper", json!({"images": true})).await;
+    assert_eq!((listed(&house, "").await.len(), work(&house).await), (0, 0));
+}
+
+#[tokio::test]
+async fn another_model_of_fals_is_asked_at_its_own_address() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    studio.play([drawn(&picture_file().await)]);
+
+    let path = imagine(&house, json!({"prompt": "A lamp", "model": "fal-ai/flux/dev"})).await;
+    work(&house).await;
+
+    assert_eq!(studio.asked()[0].path, "/fal-ai/flux/dev");
+    let made = house.get(&path).await.good();
+    assert_eq!(
+        (&made["state"], &made["facts"]["model"]),
+        (&json!("done"), &json!("fal-ai/flux/dev"))
+    );
 }

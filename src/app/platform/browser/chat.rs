@@ -41,13 +41,10 @@ thread_local! {
     static RETURNED: Cell<bool> = const { Cell::new(false) };
 }
 
-fn target(event: &Event) -> Option<Element> {
-    event.target().and_then(|target| target.dyn_into().ok())
-}
-
 /// What an event happened in, if it fits.
-fn around(event: &Event, selector: &str) -> Option<Element> {
-    target(event).and_then(|target| target.closest(selector).ok().flatten())
+pub fn around(event: &Event, selector: &str) -> Option<Element> {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok())?;
+    target.closest(selector).ok().flatten()
 }
 
 fn map() -> Option<Element> {

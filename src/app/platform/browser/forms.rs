@@ -4,30 +4,31 @@
 use gloo_net::http::Request;
 use leptos::{ev, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_local};
 use leptos_router::hooks::use_navigate;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
-    Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, Node,
-    SubmitEvent, UrlSearchParams,
+    Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement,
+    NodeList, SubmitEvent, UrlSearchParams,
 };
 
 use super::{
+    chat::around,
     forget_draft, keep_draft, kept_draft,
     served::{refresh_served, text_of},
 };
 use crate::{
     app::components::notice::Noticeboard,
-    domain::{
-        change::{ChangeState, Outcome},
-        error::ApiError,
-        theme::Theme,
-        version::Revision,
-    },
+    domain::{error::ApiError, theme::Theme, version::Revision},
 };
 
+/// The elements that were found.
+pub fn listed(found: Result<NodeList, JsValue>) -> Vec<Element> {
+    let Ok(found) = found else { return Vec::new() };
+    (0..found.length()).filter_map(|at| found.get(at)?.dyn_into().ok()).collect()
+}
+
 /// The fields of a form.
-fn fields(of: &Element) -> Vec<Node> {
-    let Ok(fields) = of.query_selector_all("textarea, input") else { return Vec::new() };
-    (0..fields.length()).filter_map(|at| fields.get(at)).collect()
+fn fields(of: &Element) -> Vec<Element> {
+    listed(of.query_selector_all("textarea, input"))
 }
 
 /// Whether a field holds something else than it came with.
@@ -171,26 +172,29 @@ pub fn bring_back(form: &HtmlFormElement) -> bool {
 
 /// Calls back with the form that is kept and in which something happened.
 fn on_kept_form(event: ev::Event, act: impl Fn(&HtmlFormElement)) {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let form = target.and_then(|target| target.closest("form[data-save]").ok().flatten());
+    let form = around(&event, "form[data-save]");
     if let Some(form) = form.and_then(|form| form.dyn_into::<HtmlFormElement>().ok()) {
         act(&form);
     }
 }
 
-/// Copies the words that a button names.
-fn copy(event: &ev::MouseEvent) {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let button = target.and_then(|target| target.closest("[data-copy]").ok().flatten());
-    let from = button.and_then(|button| button.get_attribute("data-copy"));
+/// Copies the words that a button names: of an answer, what was said, and nothing of its tools.
+fn copy(event: &ev::MouseEvent, board: Noticeboard) {
+    let from = around(event, "[data-copy]").and_then(|button| button.get_attribute("data-copy"));
     let words = from.and_then(|from| document().get_element_by_id(&from));
-    if let Some(words) = words.and_then(|words| words.dyn_into::<HtmlElement>().ok()) {
-        drop(window().navigator().clipboard().write_text(&words.inner_text()));
+    let Some(words) = words else { return };
+    let mut said = listed(words.query_selector_all(".prose:not(.thoughts *)"));
+    if said.is_empty() {
+        said.push(words);
     }
+    let text = |piece: &Element| piece.unchecked_ref::<HtmlElement>().inner_text();
+    let said = said.iter().map(text).collect::<Vec<_>>().join("\n\n");
+    drop(window().navigator().clipboard().write_text(&said));
+    board.tell("Copied.");
 }
 
 /// Remembers what is written in forms that are saved, and copies what is asked for.
-fn hear_the_page() {
+fn hear_the_page(board: Noticeboard) {
     let typed = window_event_listener(ev::input, |event| on_kept_form(event, remember));
     // The fields have their first text again once the event is over.
     let reset = window_event_listener(ev::reset, |event| {
@@ -199,7 +203,7 @@ fn hear_the_page() {
             request_animation_frame(move || remember(&form));
         });
     });
-    let copied = window_event_listener(ev::click, |event| copy(&event));
+    let copied = window_event_listener(ev::click, move |event| copy(&event, board));
     on_cleanup(move || {
         typed.remove();
         reset.remove();
@@ -209,7 +213,7 @@ fn hear_the_page() {
 
 /// Sends forms that are marked `data-quiet` without leaving the page, and says what came of it.
 pub fn send_quiet_forms(board: Noticeboard) {
-    hear_the_page();
+    hear_the_page(board);
     let navigate = use_navigate();
     let theme = expect_context::<RwSignal<Theme>>();
     let listener = window_event_listener(ev::submit, move |event: SubmitEvent| {
@@ -233,21 +237,21 @@ pub fn send_quiet_forms(board: Noticeboard) {
             form.remove_attribute("aria-busy").unwrap_or_default();
             match sent {
                 Ok(Answered { result, to }) => {
-                    let told = form.get_attribute("data-told").unwrap_or_default();
-                    let outcome = serde_json::from_str::<Outcome>(&result).ok();
-                    let revision = outcome.as_ref().map(|outcome| outcome.revision);
-                    let kept = outcome
-                        .as_ref()
-                        .is_some_and(|outcome| outcome.state == ChangeState::Conflict);
-                    let change = outcome.and_then(|outcome| outcome.change_id);
-                    let undo = change.filter(|_| !form.has_attribute("data-final"));
+                    // An outcome, or what else a server function answers.
+                    let result = js_sys::JSON::parse(&result).unwrap_or_default();
+                    let said = |name: &str| js_sys::Reflect::get(&result, &name.into()).ok();
+                    let word = |name: &str| said(name).and_then(|said| said.as_string());
+                    let told = word("told").or_else(|| form.get_attribute("data-told"));
+                    let revision = said("revision").and_then(|said| said.as_f64());
+                    let kept = word("state").as_deref() == Some("conflict");
+                    let undo = word("changeId").filter(|_| !form.has_attribute("data-final"));
                     // What could not be saved is shown on a page of its own, which says so.
-                    if !told.is_empty() && !kept {
+                    if let Some(told) = told.filter(|told| !kept && !told.is_empty()) {
                         board.tell_with_undo(told, undo);
                     }
                     // What was written in it has arrived.
                     match revision.filter(|_| form.has_attribute("data-save") && !kept) {
-                        Some(revision) => settle(&form, &text, revision),
+                        Some(revision) => settle(&form, &text, revision as Revision),
                         // What was typed since then stays.
                         None if text_of_form(&form).is_ok_and(|now| now == text) => form.reset(),
                         None => {}

@@ -7,7 +7,7 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement, HtmlOptionElement, HtmlTextAreaElement, Node};
 
-use super::forms::has_writing;
+use super::forms::{has_writing, listed};
 
 /// What a person or the page sets by itself, and the server knows nothing of.
 const OURS: [&str; 2] = ["open", "aria-busy"];
@@ -152,12 +152,22 @@ fn align_attributes(element: &Element, wanted: &Element) {
     }
 }
 
+fn value(option: &Element) -> String {
+    option.get_attribute("value").unwrap_or_default()
+}
+
 /// A field that nobody has changed: it shows what it is given. Browsers show what was once typed
-/// there for ever.
+/// there for ever. What was chosen in a list stays chosen while it is there, wherever it moves.
 enum Field {
-    Area { cursor: u32, top: i32 },
+    Area {
+        cursor: u32,
+        top: i32,
+    },
     Input,
-    Option { chosen: bool },
+    /// What the person chose in it, unless it is what it came with.
+    Choice {
+        chosen: Option<String>,
+    },
 }
 
 impl Field {
@@ -171,8 +181,10 @@ impl Field {
                 && input.checked() == input.default_checked();
             untouched.then_some(Self::Input)
         } else {
-            let option = element.dyn_ref::<HtmlOptionElement>()?;
-            Some(Self::Option { chosen: option.default_selected() })
+            let chosen = "option:checked:not([selected])";
+            (element.tag_name() == "SELECT").then(|| Self::Choice {
+                chosen: element.query_selector(chosen).ok().flatten().map(|one| value(&one)),
+            })
         }
     }
 
@@ -194,10 +206,13 @@ impl Field {
                 }
                 input.set_checked(input.default_checked());
             }
-            Self::Option { chosen } => {
-                let option: &HtmlOptionElement = element.unchecked_ref();
-                if option.default_selected() != chosen {
-                    option.set_selected(!chosen);
+            Self::Choice { chosen } => {
+                for option in listed(element.query_selector_all("option")) {
+                    let option: &HtmlOptionElement = option.unchecked_ref();
+                    option.set_selected(match &chosen {
+                        Some(chosen) => value(option) == *chosen,
+                        None => option.default_selected(),
+                    });
                 }
             }
         }

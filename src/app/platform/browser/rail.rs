@@ -11,12 +11,12 @@ use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use web_sys::{
-    Document, Element, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement,
-    VisibilityState,
+    Element, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, VisibilityState,
 };
 
 use super::{
-    forms::{has_writing, send_form},
+    chat::around,
+    forms::{has_writing, listed, send_form},
     here::{Source, close_later},
     morph::put_element,
     served::fetch_text,
@@ -58,9 +58,8 @@ fn by_id(id: &str) -> Option<Element> {
 }
 
 /// All elements that fit.
-fn all(within: &Document, selector: &str) -> Vec<Element> {
-    let Ok(found) = within.query_selector_all(selector) else { return Vec::new() };
-    (0..found.length()).filter_map(|at| found.get(at)?.dyn_into().ok()).collect()
+fn all(selector: &str) -> Vec<Element> {
+    listed(document().query_selector_all(selector))
 }
 
 fn put(patch: &Patch) {
@@ -185,7 +184,7 @@ fn put_earlier() {
 /// Shows how a draft stands now, wherever it is shown in the rail, and calls back when that is done.
 pub fn put_draft(id: &str, done: impl Fn() + 'static) {
     let card = format!("#rail-body [data-draft=\"{id}\"]");
-    if all(&document(), &card).is_empty() {
+    if all(&card).is_empty() {
         return;
     }
     let address = format!("/rail/drafts/{id}");
@@ -201,7 +200,7 @@ pub fn put_draft(id: &str, done: impl Fn() + 'static) {
         if let Ok(html) = html
             && is_last
         {
-            for element in all(&document(), &card).iter().filter(|card| !has_writing(card)) {
+            for element in all(&card).iter().filter(|card| !has_writing(card)) {
                 put_element(element, &html);
             }
             done();
@@ -253,8 +252,7 @@ pub fn hear_news(told: impl Fn(News) + Clone + 'static) {
 
 /// Whether an event happened in an element that fits.
 pub fn is_in(event: &web_sys::Event, selector: &str) -> bool {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    target.is_some_and(|target| target.closest(selector).ok().flatten().is_some())
+    around(event, selector).is_some()
 }
 
 /// Calls back for every press of the pointer, wherever it is.
@@ -265,7 +263,7 @@ pub fn on_pointer_down(act: impl Fn(&web_sys::Event) + 'static) {
 
 /// What is marked on the page: in a field, or in its text.
 pub fn marked_text() -> String {
-    for area in all(&document(), "main textarea") {
+    for area in all("main textarea") {
         let Ok(area) = area.dyn_into::<HtmlTextAreaElement>() else { continue };
         if let (Ok(Some(from)), Ok(Some(to))) = (area.selection_start(), area.selection_end())
             && from < to
@@ -313,7 +311,7 @@ pub fn post(address: &'static str, id: &RunId) {
 /// Goes from card to card, or presses a button of the one that has the cursor. Says whether there was
 /// something to do.
 pub fn act_on_card(key: char) -> bool {
-    let cards: Vec<HtmlElement> = all(&document(), CARDS)
+    let cards: Vec<HtmlElement> = all(CARDS)
         .into_iter()
         .filter_map(|element| element.dyn_into::<HtmlElement>().ok())
         .filter(|element| element.offset_parent().is_some())
@@ -361,10 +359,11 @@ pub fn writing_in_rail() -> bool {
     scroller().is_some_and(|body| has_writing(&body))
 }
 
-/// How many drafts in the rail wait for a decision.
-pub fn waiting_in_rail() -> usize {
-    all(&document(), "#rail-body [data-draft]:is([data-state=pending], [data-state=conflict])")
-        .len()
+/// Whether something in the rail waits for an answer: a draft, or what was said last.
+pub fn waits_in_rail() -> bool {
+    let waits = "#rail-body :is([data-draft]:is([data-state=pending], [data-state=conflict]), \
+                 .turn:last-child > [data-waits])";
+    document().query_selector(waits).ok().flatten().is_some()
 }
 
 /// Where the pointer is, counted from the right edge of the window.
@@ -405,8 +404,7 @@ pub fn read_number(name: &str) -> Option<u32> {
 
 /// Does what a button in the rail's content asks for. Gives the conversation that one asks to see.
 pub fn press_in_rail(event: &web_sys::Event) -> Option<String> {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok())?;
-    let button = target.closest("button").ok().flatten()?;
+    let button = around(event, "button")?;
     if button.has_attribute("data-load") {
         put_earlier();
     }

@@ -10,14 +10,12 @@ use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_location;
 use wasm_bindgen::JsCast;
-use web_sys::{
-    Document, DomParser, Element, HtmlElement, HtmlFormElement, MouseEvent, SupportedType,
-};
+use web_sys::{Document, DomParser, HtmlElement, HtmlFormElement, MouseEvent, SupportedType};
 
 pub use super::forms::send_quiet_forms;
 use super::{
-    chat::{hear_chat, shown_chat},
-    forms::{bring_back, has_writing},
+    chat::{around, hear_chat, shown_chat},
+    forms::{bring_back, has_writing, listed},
     morph::put_content,
     rail::Following,
 };
@@ -268,8 +266,7 @@ fn kept_form() -> Option<HtmlFormElement> {
 
 /// Whether something is written there that is not saved.
 pub fn is_writing_served() -> bool {
-    let Ok(areas) = document().query_selector_all("#served textarea") else { return false };
-    let areas = (0..areas.length()).filter_map(|at| areas.get(at)?.dyn_into::<Element>().ok());
+    let areas = listed(document().query_selector_all("#served textarea"));
     areas.into_iter().any(|area| has_writing(&area.parent_element().unwrap_or(area)))
         || kept_form().is_some_and(|form| has_writing(&form))
 }
@@ -295,9 +292,7 @@ pub fn close_served() -> bool {
 
 /// Asks before a link leads away from it.
 pub fn ask_before_leaving(event: MouseEvent) {
-    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let link = target.and_then(|target| target.closest("a[href]:not([target])").ok().flatten());
-    if link.is_some() && !may_leave() {
+    if around(&event, "a[href]:not([target])").is_some() && !may_leave() {
         event.prevent_default();
     }
 }

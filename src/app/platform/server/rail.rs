@@ -84,8 +84,8 @@ pub fn writing_in_rail() -> bool {
 }
 
 /// Nothing waits.
-pub fn waiting_in_rail() -> usize {
-    0
+pub fn waits_in_rail() -> bool {
+    false
 }
 
 /// There is no pointer.

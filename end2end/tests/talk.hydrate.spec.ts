@@ -1,0 +1,130 @@
+// Talking in the rail: who listens, what is told of an answer, its steps, and the place it takes.
+import { answered, ask, expect, open, persona, rail, say, shown, test } from "./house";
+
+// The phone's sheet has no edge, the Space's one companion listens to one at a time, and the rest is the same there.
+test.skip(({ isMobile }) => isMobile);
+
+test("who listens and what they see is said, an answer is announced but not read out, and its steps open", async ({ page, request }) => {
+  const { id, name } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await page.evaluate(() => {
+    const told: string[] = [];
+    const live = "[aria-live]:not([aria-live=off]), [role=status], [role=alert], [role=log], output";
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const near = target instanceof Element ? target : target.parentElement;
+        const words = near?.closest(live)?.textContent;
+        if (words && words !== told.at(-1)) told.push(words);
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    Object.assign(window, { told });
+  });
+  await say(page, "Change the name to Zed");
+  await answered(page);
+  expect(await page.evaluate(() => (window as any).told)).toEqual([
+    `${name}’s agent is answering.`,
+    "The answer has ended.",
+  ]);
+  await expect(rail(page).getByRole("heading", { name: `${name}’s agent` })).toBeVisible();
+  await expect(rail(page).locator(".chip")).toHaveText(name);
+  const step = rail(page).locator(".step").filter({ hasText: "update_persona_name" });
+  const [input, output] = [step.locator("pre").first(), step.locator("pre").last()];
+  await expect(input).toBeHidden();
+  await step.locator("summary").click();
+  await expect(input).toHaveText(/^\{\s*"name": "Zed"\s*\}$/);
+  await expect(output).toContainText("changeId");
+});
+
+test("elsewhere the companion listens, and sees what one looks at", async ({ page, request }) => {
+  const word = `airship${Date.now()}`;
+  const made = await request.post("/api/storage/pages", { data: { title: `About ${word}` } });
+  await open(page, "/inbox");
+  await expect(page.getByRole("textbox", { name: "Talk to the companion…" })).toBeVisible();
+  await say(page, `Find '${word}'`);
+  await expect(rail(page).locator(".turn.you").last()).toContainText(word);
+  await expect(rail(page).getByRole("heading", { name: "Companion" })).toBeVisible();
+  await expect(rail(page).locator(".chip")).toHaveText("/inbox");
+  await answered(page);
+  await expect(rail(page).locator(".turn").last()).toContainText(`About ${word}`);
+  await open(page, `/pages/${(await made.json()).id}`);
+  await say(page, "What am I looking at?");
+  await expect(rail(page).locator(".chip")).toHaveText(`About ${word}`);
+  await answered(page);
+  await expect(rail(page).locator(".turn").last()).toContainText(`About ${word}`);
+  await expect(rail(page).locator(".turn.you").nth(-2)).toContainText(`Find '${word}'`);
+});
+
+test("what was said long ago is loaded once one scrolls there, and what is read stays in its place", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await ask(request, id, "What is the name?");
+  for (let more = 0; more < 14; more++) await ask(request, id, "Thanks");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const turns = rail(page).locator(".turn");
+  await expect(turns).toHaveCount(20);
+  await expect(turns.first()).not.toContainText("What is the name?");
+  const body = page.locator("#rail-body");
+  await body.evaluate((body) => body.scrollTo(0, 0));
+  await expect(turns).toHaveCount(30);
+  await expect(turns.first()).toContainText("What is the name?");
+  expect(await body.evaluate((body) => body.scrollTop)).toBeGreaterThan(200);
+  await expect(rail(page).getByRole("button", { name: "Earlier messages" })).toHaveCount(0);
+});
+
+test("the panel's edge is dragged, it collapses to a tab, and both are remembered", async ({ page }) => {
+  await open(page, "/bin");
+  const tab = page.getByRole("button", { name: "Open the conversation" });
+  await tab.click();
+  await shown(page, "pinned");
+  await expect(tab).toHaveCount(0);
+  const width = async () => (await rail(page).boundingBox())!.width;
+  const edge = (await page.getByRole("separator").boundingBox())!;
+  await page.mouse.move(edge.x + edge.width / 2, 200);
+  await page.mouse.down();
+  await page.mouse.move(page.viewportSize()!.width - 520, 200, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(width).toBe(520);
+  // It was let go.
+  await page.mouse.move(400, 200);
+  await open(page, "/bin");
+  await shown(page, "pinned");
+  await expect.poll(width).toBe(520);
+  await page.getByRole("button", { name: "Close the conversation" }).click();
+  await expect(tab).toBeVisible();
+  await open(page, "/bin");
+  await shown(page, "hidden");
+  await tab.click();
+  await expect.poll(width).toBe(520);
+});
+
+test("each tier says what it means, the chosen one is kept, and what an agent does that may act is there at once", async ({ page, context, request }) => {
+  const { id } = await persona(request);
+  const other = await context.newPage();
+  await open(other, `/personas/${id}`);
+  await open(page, `/personas/${id}`);
+  for (const sentence of [
+    "The agent may look, and change nothing.",
+    "What the agent wants to change waits for your decision.",
+    "The agent changes this persona at once; you can undo every change.",
+  ]) {
+    await expect(page.getByRole("group", { name: "Its agent" }).getByText(sentence)).toBeVisible();
+  }
+  const acts = (tab = page) => tab.getByRole("radio", { name: /^act/ });
+  await expect(page.getByRole("radio", { name: /^suggest/ })).toBeChecked();
+  await acts().check();
+  await expect(page.locator(".editor-head .save-state")).toHaveText("Saved");
+  await expect(acts(other)).toBeChecked();
+  await open(page, `/personas/${id}`);
+  await expect(acts()).toBeChecked();
+  const input = (tab = page) => tab.getByLabel("Test input 1", { exact: true });
+  const steps = [
+    ["Add a test input: 'Where is it?'", "Where is it?"],
+    ["Change test input 1 to 'Where was it?'", "Where was it?"],
+  ];
+  for (const [wish, text] of steps) {
+    await ask(request, id, wish);
+    for (const tab of [page, other]) await expect(input(tab)).toHaveValue(text);
+  }
+  await ask(request, id, "Delete test input 1");
+  for (const tab of [page, other]) await expect(input(tab)).toHaveCount(0);
+});
