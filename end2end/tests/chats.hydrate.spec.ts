@@ -14,7 +14,7 @@ const say = async (page: Page, words: string) => {
   await page.getByRole("textbox", { name: "Say something…" }).fill(words);
   await page.keyboard.press("Enter");
 };
-const turns = (page: Page) => page.locator(".chat-turn, li.turn");
+const turns = (page: Page) => page.locator("#chat-turns .turn");
 const answer = (page: Page) => page.locator("#chat-turns > li").last();
 
 test("an answer goes on after a reload", async ({ page, request }) => {
@@ -23,6 +23,8 @@ test("an answer goes on after a reload", async ({ page, request }) => {
   await say(page, long);
   await expect(answer(page).locator(".prose")).not.toBeEmpty();
   const early = (await answer(page).locator(".prose").first().innerText()).trim().slice(0, 12);
+  const { run } = await (await request.get(`/api/chats/${id}/messages`)).json();
+  expect(run.status, "it is in the middle").toBe("running");
   await page.reload();
   await alive(page);
   await expect(answer(page)).toContainText(early);

@@ -75,6 +75,7 @@ test("a branch is pruned and brought back from the map", async ({ page, request,
   await page.getByRole("link", { name: "Map" }).click();
   await expect(page.locator(".map circle")).toHaveCount(4);
   await page.getByRole("button", { name: "Bring back" }).click();
+  await expect(page.getByRole("button", { name: "Bring back" })).toHaveCount(0);
   await open(page, `/chats/${id}`, javaScriptEnabled);
   await expect(turns(page)).toHaveCount(4);
 });

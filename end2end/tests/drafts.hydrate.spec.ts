@@ -12,8 +12,8 @@ test("the Inbox groups drafts, says who made them, when, and until when, and tak
   expect(drafts).toHaveLength(3);
   await open(page, `/inbox?persona=${id}`);
   const rows = page.locator("#served .draft");
-  await expect(page.getByRole("region", { name: `persona · ${name}` }).locator(".draft")).toHaveCount(2);
-  const group = page.getByRole("region", { name: "test input · Where is it?" });
+  await expect(page.getByRole("group", { name: `persona · ${name}` }).locator(".draft")).toHaveCount(2);
+  const group = page.getByRole("group", { name: "test input · Where is it?" });
   await expect(group.locator(".draft")).toHaveCount(1);
   const until = new Date(drafts[0].expiresAt).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
   expect(Date.parse(drafts[0].expiresAt) - Date.now()).toBeGreaterThan(29 * 24 * 3600 * 1000);

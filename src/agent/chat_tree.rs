@@ -92,6 +92,14 @@ impl Agent {
             None => Vec::new(),
         };
         let next = next(&items);
+        if let Some(run) = open.and_then(Round::first_to_come) {
+            let parent = Some(run.follows());
+            for beside in items.iter_mut().filter(|item| item.message.parent_id.as_ref() == parent)
+            {
+                beside.siblings += 1;
+                beside.following.get_or_insert_with(|| run.reply_id.clone());
+            }
+        }
         let here = round.filter(|round| leaf.as_ref() == Some(&round.end()));
         let runs: Vec<Run> = here.iter().flat_map(|round| round.unkept().cloned()).collect();
         for run in &runs {

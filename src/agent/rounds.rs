@@ -58,6 +58,13 @@ impl Round {
         self.0.iter().filter(|one| !one.kept).map(|one| &one.run)
     }
 
+    /// The first of them while it is being given: its message will stand beside others that follow the same.
+    pub fn first_to_come(&self) -> Option<&Run> {
+        let first = self.0.first().map(|first| &first.run)?;
+        let next = self.unkept().find(|run| !run.status.is_over())?;
+        (self.end() == *first.follows()).then_some(next)
+    }
+
     /// Whether this is the message that one of them will have.
     pub fn writes(&self, message: &MessageId) -> bool {
         self.unkept().any(|run| run.reply_id == *message)

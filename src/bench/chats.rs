@@ -10,6 +10,7 @@ use greenroom::{
     domain::{
         id::{ConversationId, MessageId, PartId},
         message::{Part, PartBody},
+        run::Spent,
         timestamp::Timestamp,
     },
     providers::{Demo, Pace, Providers, TimeLimits},
@@ -90,6 +91,7 @@ async fn grow(space: &Space, agent: &Agent, size: usize, depth: usize) -> Grown 
         let part = Part { id, at: Timestamp(number as i64), body, carried: None };
         serde_json::to_string(&[part]).unwrap()
     };
+    let spent = serde_json::to_string(&Spent::default()).unwrap();
     for from in (0..size).step_by(ROWS) {
         let mut insert = QueryBuilder::new(
             "insert into message (space_id, message_id, conversation_id, parent_id, role, parts, \
@@ -112,7 +114,7 @@ async fn grow(space: &Space, agent: &Agent, size: usize, depth: usize) -> Grown 
                 .push_bind(role)
                 .push_bind(parts(number))
                 .push_bind("demo")
-                .push_bind("{}")
+                .push_bind(spent.clone())
                 .push_bind(number as i64);
         });
         insert.build().execute(&mut *transaction).await.unwrap();
@@ -155,8 +157,9 @@ async fn statement(pool: &SqlitePool, chat: &ConversationId, from: &MessageId) {
             where space_id = 'home' and conversation_id = $1 and message_id = $2
             union all
             select m.message_id, m.parent_id, m.role, m.parts, m.created_at, p.depth + 1
-            from message m join path p on m.message_id = p.parent_id
-            where m.space_id = 'home' and m.conversation_id = $1 and p.depth < 50
+            from path p cross join message m
+            where m.space_id = 'home' and m.conversation_id = $1 and m.message_id = p.parent_id
+                and p.depth < 50
         )
         select message_id, role, parts, created_at from path order by depth desc",
     )
@@ -184,7 +187,7 @@ async fn coming_back(plan: &Plan) {
     let (run, answer) = load.begin("/api/persona-agent/chat", body).await;
     let reader = tokio::spawn(super::client::drain(answer));
     let path = format!("/api/runs/{run}/events");
-    while load.events(&path, 1).await.1 < SAID {}
+    load.events(&path, SAID).await;
     let (mut all, mut new, mut floor) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.count(100, 5) {
         let (time, last) = load.events(&path, SAID).await;

@@ -87,7 +87,7 @@ async fn searching(plan: &Plan) {
             let text = match round % 3 {
                 0 => dice.word(),
                 1 => dice.text(2),
-                _ => format!("{} {}", dice.word(), &dice.word()[..3]),
+                _ => format!("{} {}", dice.word(), dice.word().get(..3).unwrap_or("w1")),
             };
             let began = Instant::now();
             let question = Question { text: &text, kind: None, limit: 20 };

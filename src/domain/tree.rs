@@ -17,10 +17,12 @@ use super::{
 pub const PATH_SIZE: u32 = 50;
 /// The most that come at once.
 pub const MAX_PATH_SIZE: u32 = 100;
-/// As far as siblings, and messages on another branch, are counted.
+/// As far as messages on another branch are counted.
 pub const MAX_COUNTED: i64 = 1000;
+/// As far as siblings are counted: a page of a path asks for them at every message.
+pub const MAX_SIBLINGS: i64 = 100;
 /// As far as what follows siblings is counted: a page of a path asks for it at every fork.
-pub const MAX_HIDDEN: i64 = 200;
+pub const MAX_HIDDEN: i64 = 100;
 /// What a person calls a moment.
 pub const MOMENT: TextField = TextField { name: "label", label: "The label", max_chars: 80 };
 /// How many letters of a message the map shows.

@@ -289,6 +289,7 @@ fn decoded(
             yield Err(dialect.unstreamed(&|name| named(&headers, name), &body));
             return;
         }
+        drop(headers);
         let mut events = SseStream::from_bytes_stream(pieces.boxed());
         loop {
             let decoded = match events.next().await {

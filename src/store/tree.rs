@@ -11,7 +11,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, PersonaId},
     message::{Message, Part, PartBody},
     timestamp::Timestamp,
-    tree::{MAX_COUNTED, MAX_HIDDEN, PathMessage, TreeNode, excerpt},
+    tree::{MAX_COUNTED, MAX_HIDDEN, MAX_SIBLINGS, PathMessage, TreeNode, excerpt},
 };
 
 /// The longest way that is gone in a tree.
@@ -129,7 +129,7 @@ impl Link {
         let space = self.space.clone();
         let rows: Vec<PathRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str())
-            .bind(i64::from(limit)).bind(MAX_COUNTED).fetch_all(wire).await?);
+            .bind(i64::from(limit)).bind(MAX_SIBLINGS).fetch_all(wire).await?);
         let mut path = Vec::with_capacity(rows.len());
         for row in rows {
             let message = Message::try_from(row.message)?;

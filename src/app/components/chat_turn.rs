@@ -22,7 +22,7 @@ use crate::{
         id::{ConversationId, MessageId, PartId},
         message::Role,
         run::Run,
-        tree::{MAX_HIDDEN, MOMENT, PathMessage},
+        tree::{MAX_HIDDEN, MAX_SIBLINGS, MOMENT, PathMessage},
     },
 };
 
@@ -110,7 +110,11 @@ fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> im
     let id = said.message.id.clone();
     let hidden = told_of_others(&said);
     let among = (said.siblings > 1).then(|| {
-        let place = format!("{} / {}", said.position, said.siblings);
+        let counted = |count: i64| match count {
+            MAX_SIBLINGS.. => format!("{}+", MAX_SIBLINGS - 1),
+            count => count.to_string(),
+        };
+        let place = format!("{} / {}", counted(said.position), counted(said.siblings));
         view! {
             <span class="siblings row tight">
                 <Arrow chat=chat.clone() to=said.previous.clone() label="The one before" sign="‹" key="h"/>

@@ -99,7 +99,7 @@ fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
             let label = title.clone();
             let group = format!("inbox-{}-{}", entity.kind.word(), entity.id);
             view! {
-                <section class="stack inbox-group" aria-label=label id=group>
+                <section class="stack inbox-group" role="group" aria-label=label id=group>
                     <h2 class="small faint">{title}</h2>
                     {drafts.into_iter().map(|draft| {
                         let mark = many.then(|| view! {

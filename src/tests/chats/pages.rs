@@ -98,6 +98,8 @@ async fn one_flips_back_while_another_answer_goes_on(house: House) {
     house.form("/fn/go_to_message", &page, &fields).await;
     let back = seen(&house, &format!("{page}?leaf={whole}")).await;
     assert!(back.contains("Whole.") && back.contains("1 newer message"), "{back}");
+    let coming = format!("value=\"{}\"", text(&kept["replyId"]));
+    assert!(back.contains("1 / 2") && back.contains(&coming), "{back}");
 }
 
 async fn branches_are_compared_on_a_page(house: House) {
