@@ -25,7 +25,7 @@ use crate::{
         server_fns::chats::{ChatData, ChatTurn, DeleteChat, GoToMessage, PruneMessage, open_chat},
     },
     domain::{
-        chat::{Chat, MemberState},
+        chat::{Answering, Chat, MemberState},
         id::{ConversationId, MessageId},
         message::Role,
         run::{Run, RunStatus},
@@ -149,9 +149,7 @@ fn shown(open: ChatData) -> impl IntoView {
             view! { <ChatTurnView chat=chat.clone() name turn run leaf=leaf.clone()/> }
         }
     };
-    let (beside, turns): (Vec<ChatTurn>, Vec<ChatTurn>) =
-        turns.into_iter().partition(|turn| turn.said.generating);
-    let several = beside.len() > 1;
+    let groups = beside_each_other(turns, chat.settings.answers);
     let title = chat.title.clone();
     view! {
         <PageTitle text=title/>
@@ -165,12 +163,13 @@ fn shown(open: ChatData) -> impl IntoView {
                 {earlier.map(|earlier| view! {
                     <li class="earlier" id=format!("before-{earlier}")><a class="button quiet small" href=earlier.clone() data-earlier>"Earlier messages"</a></li>
                 })}
-                {turns.into_iter().map(&shown_turn).collect_view()}
-                {if several {
-                    view! { <li class="several"><ol class="turns beside">{beside.into_iter().map(&shown_turn).collect_view()}</ol></li> }.into_any()
-                } else {
-                    beside.into_iter().map(&shown_turn).collect_view().into_any()
-                }}
+                {groups.into_iter().map(|group| match group.as_slice() {
+                    [first, _, ..] => {
+                        let id = format!("beside-{}", first.said.message.id);
+                        view! { <li class="several" id=id><ol class="turns beside">{group.into_iter().map(&shown_turn).collect_view()}</ol></li> }.into_any()
+                    }
+                    _ => group.into_iter().map(&shown_turn).collect_view().into_any(),
+                }).collect_view()}
                 {lost.into_iter().map(|run| view! { <Lost members=members.clone() run/> }).collect_view()}
             </ol>
             <ChatLine chat=chat.id.clone() members=members.clone() line/>
@@ -182,6 +181,25 @@ fn shown(open: ChatData) -> impl IntoView {
             })}
         </div>
     }
+}
+
+/// Answers that are given at once stand beside each other, and stay there; all else stands alone.
+fn beside_each_other(turns: Vec<ChatTurn>, answers: Answering) -> Vec<Vec<ChatTurn>> {
+    let is_answer = |turn: &ChatTurn| turn.said.message.role == Role::Assistant;
+    let mut groups: Vec<Vec<ChatTurn>> = Vec::new();
+    for turn in turns {
+        match groups.last_mut() {
+            Some(group)
+                if answers == Answering::InParallel
+                    && is_answer(&turn)
+                    && group.last().is_some_and(is_answer) =>
+            {
+                group.push(turn);
+            }
+            _ => groups.push(vec![turn]),
+        }
+    }
+    groups
 }
 
 /// An answer of one of several that ended before it had words.
