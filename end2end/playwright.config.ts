@@ -42,7 +42,8 @@ export default defineConfig({
   },
   projects: [
     { name: "desktop", use: desktop },
-    { name: "phone", use: phone },
+    // What is the same on both, or is not on a phone, is tested once.
+    { name: "phone", use: phone, grepInvert: /@desktop/ },
     { name: "desktop-plain", use: { ...desktop, javaScriptEnabled: false }, ...plain },
     { name: "phone-plain", use: { ...phone, javaScriptEnabled: false }, ...plain },
   ],

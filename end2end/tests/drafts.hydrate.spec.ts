@@ -119,8 +119,7 @@ const lag = (page: Page, draft: string, selector: string, there: boolean) =>
     [draft, selector, there] as const,
   );
 
-test("a decision in the rail is in the Inbox within a second, and one in the Inbox in the rail", async ({ page, context, request, isMobile }) => {
-  test.skip(isMobile, "It is the same on a phone.");
+test("a decision in the rail is in the Inbox within a second, and one in the Inbox in the rail", { tag: "@desktop" }, async ({ page, context, request }) => {
   const made = await persona(request);
   const [{ id }] = await ask(request, made.id, "Change the name to Zed");
   const inbox = await context.newPage();
@@ -145,8 +144,7 @@ test("a decision in the rail is in the Inbox within a second, and one in the Inb
   expect(await accepted).toBeLessThan(1000);
 });
 
-test("the audit shows what a draft changed and in which run, and takes it back", async ({ page, request, isMobile }) => {
-  test.skip(isMobile, "It is the same on a phone.");
+test("the audit shows what a draft changed and in which run, and takes it back", { tag: "@desktop" }, async ({ page, request }) => {
   const { id, name } = await persona(request);
   const [draft] = await ask(request, id, "Change the name to Zed");
   await request.post(`/api/pending-changes/${draft.id}/approve`);

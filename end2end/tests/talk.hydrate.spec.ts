@@ -2,9 +2,8 @@
 import { answered, ask, expect, open, persona, rail, say, shown, test } from "./house";
 
 // The phone's sheet has no edge, the Space's one companion listens to one at a time, and the rest is the same there.
-test.skip(({ isMobile }) => isMobile);
 
-test("who listens and what they see is said, an answer is announced but not read out, and its steps open", async ({ page, request }) => {
+test("who listens and what they see is said, an answer is announced but not read out, and its steps open", { tag: "@desktop" }, async ({ page, request }) => {
   const { id, name } = await persona(request);
   await open(page, `/personas/${id}`);
   await page.evaluate(() => {
@@ -35,7 +34,7 @@ test("who listens and what they see is said, an answer is announced but not read
   await expect(output).toContainText("changeId");
 });
 
-test("elsewhere the companion listens, and sees what one looks at", async ({ page, request }) => {
+test("elsewhere the companion listens, and sees what one looks at", { tag: "@desktop" }, async ({ page, request }) => {
   const word = `airship${Date.now()}`;
   const made = await request.post("/api/storage/pages", { data: { title: `About ${word}` } });
   await open(page, "/inbox");
@@ -54,7 +53,7 @@ test("elsewhere the companion listens, and sees what one looks at", async ({ pag
   await expect(rail(page).locator(".turn.you").nth(-2)).toContainText(`Find '${word}'`);
 });
 
-test("what was said long ago is loaded once one scrolls there, and what is read stays in its place", async ({ page, request }) => {
+test("what was said long ago is loaded once one scrolls there, and what is read stays in its place", { tag: "@desktop" }, async ({ page, request }) => {
   const { id } = await persona(request);
   await ask(request, id, "What is the name?");
   for (let more = 0; more < 14; more++) await ask(request, id, "Thanks");
@@ -71,7 +70,7 @@ test("what was said long ago is loaded once one scrolls there, and what is read 
   await expect(rail(page).getByRole("button", { name: "Earlier messages" })).toHaveCount(0);
 });
 
-test("the panel's edge is dragged, it collapses to a tab, and both are remembered", async ({ page }) => {
+test("the panel's edge is dragged, it collapses to a tab, and both are remembered", { tag: "@desktop" }, async ({ page }) => {
   await open(page, "/bin");
   const tab = page.getByRole("button", { name: "Open the conversation" });
   await tab.click();
@@ -97,7 +96,7 @@ test("the panel's edge is dragged, it collapses to a tab, and both are remembere
   await expect.poll(width).toBe(520);
 });
 
-test("each tier says what it means, the chosen one is kept, and what an agent does that may act is there at once", async ({ page, context, request }) => {
+test("each tier says what it means, the chosen one is kept, and what an agent does that may act is there at once", { tag: "@desktop" }, async ({ page, context, request }) => {
   const { id } = await persona(request);
   const other = await context.newPage();
   await open(other, `/personas/${id}`);
