@@ -51,20 +51,23 @@ macro_rules! beginnings {
     };
 }
 
-/// What fits best, on SQLite: with these texts, as far as this applies.
+/// What fits best, on SQLite: with these texts, as far as this applies. It is joined in the order it is
+/// written: SQLite would rather go through all documents and ask the index about each.
 macro_rules! sqlite_found {
     ($texts:expr, $condition:literal) => {
         concat!(
             "select kind, entity_id, parent_id, title, ",
             $texts,
             ", updated_at, score
-            from search_document d join (
+            from (
                 select i.document_id, -bm25(search_words, 20.0, 5.0, 1.0) as score
-                from search_words join search_document i on i.document_id = search_words.rowid
-                where search_words match $2 and i.space_id = $1 and ($3 = '' or i.kind = $3)",
+                from search_words cross join search_document i
+                where i.document_id = search_words.rowid and search_words match $2
+                    and i.space_id = $1 and ($3 = '' or i.kind = $3)",
             $condition,
             " order by score desc, i.entity_id limit $4
-            ) as best on best.document_id = d.document_id
+            ) as best cross join search_document d
+            where d.document_id = best.document_id
             order by score desc, entity_id"
         )
     };
