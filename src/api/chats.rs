@@ -77,9 +77,9 @@ pub fn routes() -> ApiRouter<AppState> {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct ChatPath {
+pub struct ChatPath {
     /// The chat.
-    id: ConversationId,
+    pub id: ConversationId,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -153,13 +153,20 @@ struct PathParams {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Said {
+pub struct Said {
     /// What is said, up to 50 000 characters.
     content: String,
     /// What it follows; without it, what the device last saw.
     parent_id: Option<MessageId>,
     /// The device that says it.
     device_id: Option<String>,
+}
+
+impl From<Said> for ChatWords {
+    fn from(said: Said) -> Self {
+        let Said { content, parent_id, device_id } = said;
+        Self { content, parent: parent_id, device: device_id }
+    }
 }
 
 /// A message that was kept, and the run that answers it.
@@ -282,9 +289,7 @@ async fn say(
     Segments(path): Segments<ChatPath>,
     Body(said): Body<Said>,
 ) -> Result<Created<KeptMessage>, ApiError> {
-    let Said { content, parent_id, device_id } = said;
-    let words = ChatWords { content, parent: parent_id, device: device_id };
-    let runs = desk.agent.say_to(&desk.scope, &path.id, words, None).await?;
+    let runs = desk.agent.say_to(&desk.scope, &path.id, said.into(), None).await?;
     let run_ids = runs.iter().map(|run| run.id.clone()).collect();
     let first = runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"))?;
     Ok(Created(KeptMessage { run_ids, ..first.into() }))

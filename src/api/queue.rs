@@ -8,12 +8,15 @@ use axum::Json;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::extract::{Body, Created, Segments};
+use super::{
+    chats::{ChatPath, Said},
+    extract::{Body, Created, Segments},
+};
 use crate::{
-    agent::{ChatWords, NextChange},
+    agent::NextChange,
     domain::{
         error::ApiError,
-        id::{ConversationId, MessageId, NextId},
+        id::{ConversationId, NextId},
         line::NextItem,
         list::Page,
     },
@@ -35,29 +38,12 @@ pub fn routes() -> ApiRouter<AppState> {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct ChatPath {
-    /// The chat.
-    id: ConversationId,
-}
-
-#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct NextPath {
     /// The chat.
     id: ConversationId,
     /// What comes next.
     next_id: NextId,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Said {
-    /// What is said, up to 50 000 characters.
-    content: String,
-    /// What it follows; without it, what the device last saw.
-    parent_id: Option<MessageId>,
-    /// The device that says it.
-    device_id: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -82,9 +68,7 @@ async fn add(
     Segments(path): Segments<ChatPath>,
     Body(said): Body<Said>,
 ) -> Result<Created<NextItem>, ApiError> {
-    let Said { content, parent_id, device_id } = said;
-    let words = ChatWords { content, parent: parent_id, device: device_id };
-    Ok(Created(desk.agent.queue(&desk.scope, &path.id, words).await?))
+    Ok(Created(desk.agent.queue(&desk.scope, &path.id, said.into()).await?))
 }
 
 async fn change(

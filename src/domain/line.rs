@@ -56,13 +56,16 @@ pub enum Next {
 }
 
 impl Next {
+    /// The place of what only waits to be read: all before it goes on by itself.
+    pub const AT_REST: i64 = 3;
+
     /// Its place in the line: what belongs to an answer comes before what is said next.
     pub fn rank(&self) -> i64 {
         match self {
             Self::Answers { .. } => 0,
             Self::Replay { .. } => 1,
             Self::Words { .. } => 2,
-            Self::Replayed { .. } => 3,
+            Self::Replayed { .. } => Self::AT_REST,
         }
     }
 }
@@ -88,7 +91,7 @@ pub struct NextItem {
 impl NextItem {
     /// Whether it goes on by itself.
     pub fn moves(&self) -> bool {
-        self.held.is_none() && !matches!(self.what, Next::Replayed { .. })
+        self.held.is_none() && self.what.rank() < Next::AT_REST
     }
 }
 

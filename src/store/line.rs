@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use super::{Link, Store, StoreError, link::on};
 use crate::domain::{
     id::{ConversationId, NextId, SpaceId, UserId},
-    line::NextItem,
+    line::{Next, NextItem},
     timestamp::Timestamp,
 };
 
@@ -84,12 +84,12 @@ impl Store {
     pub async fn halted_lines(&self) -> Result<Vec<(SpaceId, ConversationId)>, StoreError> {
         const SQL: &str = "select distinct n.space_id, n.conversation_id from chat_next n
             join conversation c on c.space_id = n.space_id and c.conversation_id = n.conversation_id
-            where n.held is null and n.rank < 3 and c.deleted_at is null and not exists (
+            where n.held is null and n.rank < $1 and c.deleted_at is null and not exists (
                 select 1 from run r where r.space_id = n.space_id
                     and r.conversation_id = n.conversation_id and r.status in ('queued', 'running'))";
         let mut link = self.read(&SpaceId::default()).await?;
         let rows: Vec<(String, String)> =
-            on!(link, wire => sqlx::query_as(SQL).fetch_all(wire).await?);
+            on!(link, wire => sqlx::query_as(SQL).bind(Next::AT_REST).fetch_all(wire).await?);
         let named = |(space, chat)| (SpaceId::new(space), ConversationId::new(chat));
         Ok(rows.into_iter().map(named).collect())
     }
