@@ -298,7 +298,8 @@ impl Link {
     /// Ends a run. `false` when it had ended already.
     pub async fn end_run(&mut self, run: &Run) -> Result<bool, StoreError> {
         const SQL: &str =
-            "update run set status = $3, stop = $4, error = $5, spent = $6, ended_at = $7
+            "update run set status = $3, stop = $4, error = $5, spent = $6, ended_at = $7,
+                cost_micros = $8, duration_ms = $9, input_tokens = $10, output_tokens = $11
             where space_id = $1 and run_id = $2 and status in ('queued', 'running')";
         let space = self.space.clone();
         let stop = run.stop.map(|stop| serde_json::json!(stop).to_string());
@@ -307,6 +308,8 @@ impl Link {
             .bind(space.as_str()).bind(run.id.as_str()).bind(run.status.word()).bind(stop)
             .bind(error).bind(serde_json::json!(run.spent).to_string())
             .bind(run.ended_at.map(|at| at.0))
+            .bind(counted(run.spent.cost_micros)).bind(counted(Some(run.spent.duration_ms)))
+            .bind(counted(run.spent.usage.input)).bind(counted(run.spent.usage.output))
             .execute(wire).await?.rows_affected());
         Ok(ended > 0)
     }
@@ -387,6 +390,11 @@ impl Link {
         }
         Ok(())
     }
+}
+
+/// A number as the database has it.
+fn counted(number: Option<u64>) -> Option<i64> {
+    number.map(|number| i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// What we write as JSON. It cannot fail for what we have.
