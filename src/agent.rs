@@ -6,6 +6,7 @@
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
 mod asking;
+mod budgets;
 mod chat_answers;
 mod chat_background;
 mod chat_compare;
@@ -20,15 +21,18 @@ mod companion;
 mod desk;
 mod driver;
 mod editor;
+mod files;
 mod line;
 mod live;
 mod log;
 mod moments;
 mod notes;
+mod playground;
 mod prompt;
 mod queue;
 mod recovery;
 mod relay;
+mod rerun;
 mod rounds;
 mod runs;
 mod sent;
@@ -57,8 +61,10 @@ use live::Live;
 use log::Log;
 use notes::Sights;
 pub use notes::{Sight, is_imported};
+pub use playground::{Follows, NewSession, SessionPath};
 pub use queue::NextChange;
 pub use relay::{Node, Relay, RelayError};
+pub use rerun::Rerun;
 pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;
@@ -115,8 +121,11 @@ struct Shared {
     relay: Relay,
     persona_tools: Registry,
     companion_tools: Registry,
+    playground_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// What runs are held to.
+    ledger: budgets::Ledger,
     /// What persons looked at when they asked, for when the same is asked again.
     sights: Sights,
     /// Where the test runs of a persona stand in line.
@@ -150,8 +159,10 @@ impl Agent {
             relay,
             persona_tools: tools::persona_tools(),
             companion_tools: tools::companion_tools(),
+            playground_tools: tools::playground_tools(),
             log,
             lives: Mutex::default(),
+            ledger: budgets::Ledger::default(),
             sights: Sights::default(),
             lines: Mutex::default(),
         };

@@ -4,6 +4,7 @@
 //! gate, and leave errors to `error.rs`.
 
 mod bin;
+mod budgets;
 mod changes;
 mod chat_import;
 mod chats;
@@ -19,6 +20,8 @@ mod pending_changes;
 mod persona_agent;
 mod personas;
 mod pictures;
+mod playground;
+mod playground_sessions;
 mod publication;
 mod published;
 mod queue;
@@ -29,6 +32,7 @@ mod search;
 mod sse;
 mod test_answers;
 mod test_inputs;
+mod ui_stream;
 mod versions;
 
 use std::sync::Arc;
@@ -59,7 +63,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         ..OpenApi::default()
     };
     // Both are described before either is finished, so that they share their schemas.
-    let files = chat_import::routes();
+    let files = chat_import::routes().merge(playground_sessions::upload_routes());
     let router = ApiRouter::new()
         .merge(personas::routes())
         .merge(versions::routes())
@@ -74,6 +78,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(runs::routes())
         .merge(models::routes())
         .merge(bin::routes())
+        .merge(budgets::routes())
         .merge(changes::routes())
         .merge(pending_changes::routes())
         .merge(live::routes())
@@ -81,6 +86,8 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(chats::routes())
         .merge(messages::routes())
         .merge(pictures::routes())
+        .merge(playground::routes())
+        .merge(playground_sessions::routes())
         .merge(queue::routes())
         .merge(rail::routes())
         .merge(health::routes())

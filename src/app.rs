@@ -48,6 +48,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/tasks/:id") view=|| served(ServedPage::Task) ssr=SsrMode::Async/>
                     <Route path=path!("/search") view=|| served(ServedPage::Search) ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts/:id") view=|| served(ServedPage::Conflict) ssr=SsrMode::Async/>
+                    <Route path=path!("/playground/:id") view=|| served(ServedPage::Playground) ssr=SsrMode::Async/>
+                    <Route path=path!("/playground/:id/:session") view=|| served(ServedPage::Session) ssr=SsrMode::Async/>
                     <Route path=path!("/gallery") view=|| served(ServedPage::Gallery) ssr=SsrMode::Async/>
                     <Route path=path!("/inbox") view=|| served(ServedPage::Inbox) ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=|| served(ServedPage::Audit) ssr=SsrMode::Async/>

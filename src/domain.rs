@@ -4,6 +4,7 @@
 
 pub mod actor;
 pub mod audit;
+pub mod budget;
 pub mod change;
 pub mod chat;
 pub mod compare;
@@ -24,6 +25,7 @@ pub mod news;
 pub mod paragraph;
 pub mod persona;
 pub mod picture;
+pub mod playground;
 pub mod position;
 pub mod proposal;
 pub mod publication;
@@ -37,4 +39,5 @@ pub mod timestamp;
 pub mod tokens;
 pub mod tree;
 pub mod version;
+pub mod virtual_file;
 pub mod wiki;

@@ -1,5 +1,6 @@
 //! What every request can reach.
 
+mod playground;
 mod visit;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use axum::{
     http::{Method, header, request::Parts},
 };
 use leptos::config::LeptosOptions;
+pub use playground::{player, put_file, session_at, session_data};
 use tokio_util::sync::CancellationToken;
 pub use visit::{chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn};
 

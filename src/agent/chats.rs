@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::{Brief, ChatBrief},
+    driver::{Brief, ChatBrief, Workspace},
     prompt,
     tool::Registry,
     window,
@@ -289,6 +289,7 @@ impl Agent {
             tier: Tier::Read,
             context: None,
             chat: Some(Arc::new(ChatBrief { window, recorded })),
+            workspace: Workspace::None,
         }
     }
 }

@@ -5,7 +5,11 @@
 
 use std::sync::Arc;
 
-use super::{Agent, driver::Brief, prompt};
+use super::{
+    Agent,
+    driver::{Brief, Workspace},
+    prompt,
+};
 use crate::{
     changes::{Gate, Scope},
     domain::{
@@ -117,7 +121,16 @@ impl Agent {
             Tier::Suggest | Tier::Act => Tier::Suggest,
         };
         let persona = Arc::new(persona);
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
+        Ok(Brief {
+            persona,
+            route,
+            system: system.into(),
+            tools,
+            tier,
+            context: None,
+            chat: None,
+            workspace: Workspace::None,
+        })
     }
 }
 

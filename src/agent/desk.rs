@@ -16,12 +16,12 @@ use crate::{
     domain::{
         actor::Actor,
         change::{Change, ChangeState, Entity, Fields, Outcome},
-        id::{PersonaId, RunId},
+        id::{CallId, PersonaId, RunId},
         persona::{Persona, Tier},
         proposal::{Source, Sources},
         version::Revision,
     },
-    store::{Head, Link},
+    store::{FilePlace, Head, Link},
 };
 
 /// The most drafts of one run: nobody reviews more.
@@ -41,6 +41,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The desk, for one call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallDesk<'run> {
+    /// The desk.
+    pub desk: &'run ToolDesk,
+    /// The call.
+    pub call: &'run CallId,
+}
+
+impl std::ops::Deref for CallDesk<'_> {
+    type Target = ToolDesk;
+
+    fn deref(&self) -> &ToolDesk {
+        self.desk
+    }
+}
+
 /// What a tool can reach.
 #[derive(Debug)]
 pub struct ToolDesk {
@@ -54,6 +71,8 @@ pub struct ToolDesk {
     pub stopped: CancellationToken,
     /// What the person looks at.
     pub context: Option<Arc<Sight>>,
+    /// The files that are worked on.
+    files: Option<FilePlace>,
     gate: Gate,
     /// The versions that the model last saw: what it writes is meant for those.
     seen: Mutex<HashMap<Entity, Revision>>,
@@ -84,7 +103,30 @@ impl ToolDesk {
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
         let (seen, sources) = (Mutex::default(), Mutex::default());
         let (drafts, charged) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Self { agent, scope, persona, stopped, context: None, gate, seen, sources, drafts, charged }
+        Self {
+            agent,
+            scope,
+            persona,
+            stopped,
+            context: None,
+            files: None,
+            gate,
+            seen,
+            sources,
+            drafts,
+            charged,
+        }
+    }
+
+    /// The same desk, with the files that are seen from a place.
+    pub fn with_files(self, files: Option<FilePlace>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// The place of the files that are worked on.
+    pub fn files(&self) -> Result<&FilePlace, ToolError> {
+        let none = || ToolError::TellModel("There are no files in this conversation.".into());
+        self.files.as_ref().ok_or_else(none)
     }
 
     /// The same desk, from which the person is seen to look at something.

@@ -31,7 +31,7 @@ use crate::{
         sent::Recorded,
     },
     providers::{Fault, ModelEvent, ProviderError, Route},
-    store::now,
+    store::{FilePlace, now},
 };
 
 /// How long to wait before keeping again what could not be kept.
@@ -57,6 +57,17 @@ pub struct Brief {
     pub context: Option<Arc<Sight>>,
     /// What is special in a chat.
     pub chat: Option<Arc<ChatBrief>>,
+    /// What it works on beside the conversation.
+    pub workspace: Workspace,
+}
+
+/// What a run works on beside the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workspace {
+    /// Nothing.
+    None,
+    /// The files of a session.
+    Files,
 }
 
 /// What is special about speaking in a chat.
@@ -96,7 +107,7 @@ impl Agent {
         wait: Option<Arc<Semaphore>>,
         asked: Option<Asked>,
     ) {
-        let mut turn = Turn::new(self.shared.limits.guards, brief.route.model.price, || {
+        let mut turn = Turn::new(self.guards(&scope.space), brief.route.model.price, || {
             uuid::Uuid::now_v7().to_string()
         });
         // Watchers know of the first step already.
@@ -113,7 +124,15 @@ impl Agent {
             brief.tier,
             live.stopped.clone(),
         );
-        let desk = Arc::new(desk.in_context(brief.context.clone()));
+        let files = match brief.workspace {
+            Workspace::None => None,
+            Workspace::Files => Some(FilePlace {
+                session: run.conversation_id.clone(),
+                leaf: run.message_id.clone(),
+                writing: run.reply_id.clone(),
+            }),
+        };
+        let desk = Arc::new(desk.in_context(brief.context.clone()).with_files(files));
         let mut drive = Drive {
             desk,
             deadline: began + self.shared.limits.time,
@@ -214,7 +233,7 @@ impl Drive {
             return Ok(false);
         }
         link.commit().await?;
-        let opening = opening(&self.run, now()).into_iter().map(|one| one.event).collect();
+        let opening = opening(&self.run, now(), &[]).into_iter().map(|one| one.event).collect();
         self.tell(opening).await;
         Ok(true)
     }

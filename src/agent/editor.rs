@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::Brief,
+    driver::{Brief, Workspace},
     notes::Sight,
     prompt,
     runs::{Order, said},
@@ -137,7 +137,16 @@ impl Agent {
         let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
+        Ok(Brief {
+            persona,
+            route,
+            system: system.into(),
+            tools,
+            tier,
+            context: None,
+            chat: None,
+            workspace: Workspace::None,
+        })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is

@@ -93,6 +93,9 @@ impl Live {
     pub fn new(space: SpaceId, run: RunId, told: Vec<Stamped>, stopped: CancellationToken) -> Self {
         let mut state = State { last: told.last().map_or(0, |one| one.seq), ..State::default() };
         let last = state.last;
+        for one in &told {
+            fold(&mut state.parts, one.at, &one.event);
+        }
         state.tail.extend(told.into_iter().map(Arc::new));
         Self {
             space,

@@ -11,6 +11,7 @@ use super::{
     chat_tree::ChatWords,
     driver::Brief,
     live::Live,
+    playground::Follows,
     rounds::settle,
     watch::LOOK,
 };
@@ -19,7 +20,7 @@ use crate::{
     domain::{
         change::Entity,
         error::ApiError,
-        event::{RunEvent, Stamped},
+        event::{RunEvent, Stamped, told_of},
         id::{ConversationId, MessageId, RunId, SpaceId, TestInputId},
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         news::News,
@@ -59,6 +60,10 @@ pub(super) struct Order {
     pub wait: Option<Arc<Semaphore>>,
     /// Ends when it shall stop.
     pub stopped: CancellationToken,
+    /// The message that it writes.
+    pub reply: MessageId,
+    /// What that message begins with: what another run said and did, when this one goes on from there.
+    pub so_far: Vec<Part>,
 }
 
 impl Order {
@@ -76,6 +81,8 @@ impl Order {
             answers: None,
             wait: None,
             stopped: CancellationToken::new(),
+            reply: new_id(),
+            so_far: Vec::new(),
         }
     }
 }
@@ -131,10 +138,14 @@ impl Agent {
     /// Keeps what the link holds together with new runs of one conversation, and starts all of them.
     pub(super) async fn start_all(
         &self,
-        link: Link,
+        mut link: Link,
         scope: &Scope,
         orders: Vec<Order>,
     ) -> Result<Vec<Run>, ApiError> {
+        if let Some(first) = orders.first() {
+            let briefs: Vec<&Brief> = orders.iter().map(|order| &order.brief).collect();
+            self.check_budgets(&mut link, scope, &first.conversation.id, &briefs).await?;
+        }
         // Whoever asked may be gone before it is done: a run that is kept must also be driven.
         let started = tokio::spawn(self.clone().keep_and_drive(link, scope.clone(), orders));
         started.await.unwrap_or_else(|broke| {
@@ -210,13 +221,13 @@ impl Agent {
     ) -> Result<Option<Begun>, ApiError> {
         let at = now();
         let Order { id, round, place, follows, conversation, message, .. } = order;
-        let Order { brief, answers, wait, stopped, .. } = order;
+        let Order { brief, answers, wait, stopped, reply, so_far, .. } = order;
         let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
         let run = Run {
             id,
             conversation_id: conversation.id.clone(),
             message_id: message.clone(),
-            reply_id: new_id(),
+            reply_id: reply,
             round_id: round,
             place,
             follows_id: follows.filter(|follows| *follows != message),
@@ -247,13 +258,13 @@ impl Agent {
             link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
         }
         // The first events are kept with the run itself: one write less before the model is asked.
-        let told = if wait.is_some() { Vec::new() } else { opening(&run, at) };
+        let told = if wait.is_some() { Vec::new() } else { opening(&run, at, &so_far) };
         let rows: Vec<EventRow> = told.iter().map(|one| row(scope, &run.id, one)).collect();
         link.append_events(&rows).await?;
         let asked = match wait {
             Some(_) => None,
             None => {
-                let answer = self.ask_model(link, &run, &brief, Vec::new()).await?;
+                let answer = self.ask_model(link, &run, &brief, so_far).await?;
                 Some(Asked { answer, at: Instant::now() })
             }
         };
@@ -321,6 +332,10 @@ impl Agent {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
             ConversationKind::Chat => self.retry_in_chat(scope, &run).await,
+            ConversationKind::Playground => {
+                let session = self.read(scope).await?.session(&conversation.id).await?;
+                self.answer_again(scope, &session, &run.message_id, None).await
+            }
             ConversationKind::Editor | ConversationKind::Companion => {
                 let reach = self.reach(scope, &run.message_id).await?;
                 let mut brief = self.brief(scope, &conversation, reach).await?;
@@ -354,7 +369,13 @@ impl Agent {
             let runs = self.say_to(scope, &known.id, said, Some(&run.persona_id)).await?;
             return runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"));
         }
-        if known.kind == ConversationKind::Test {
+        if known.kind == ConversationKind::Playground && run.can_continue(known.kind) {
+            let session = self.read(scope).await?.session(&known.id).await?;
+            let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
+            let after = if kept { run.reply_id.clone() } else { run.message_id.clone() };
+            return self.say_in_session(scope, &session, GO_ON, Follows::After(after), None).await;
+        }
+        if matches!(known.kind, ConversationKind::Test | ConversationKind::Playground) {
             return if run.status.is_over() {
                 broke_off()
             } else {
@@ -393,10 +414,12 @@ impl Agent {
     }
 }
 
-/// What every run tells first.
-pub(super) fn opening(run: &Run, at: Timestamp) -> Vec<Stamped> {
+/// What every run tells first, with what it goes on from.
+pub(super) fn opening(run: &Run, at: Timestamp, so_far: &[Part]) -> Vec<Stamped> {
     let (reply_id, model) = (run.reply_id.clone(), run.model.clone());
-    let events = [RunEvent::Started { reply_id, model }, RunEvent::StepStarted { step: 1 }];
+    let mut events = vec![RunEvent::Started { reply_id, model }];
+    events.extend(so_far.iter().flat_map(|part| told_of(part.clone())));
+    events.push(RunEvent::StepStarted { step: 1 });
     (1..).zip(events).map(|(seq, event)| Stamped { seq, at, event }).collect()
 }
 

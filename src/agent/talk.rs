@@ -107,6 +107,9 @@ impl Agent {
             ConversationKind::Editor | ConversationKind::Test => {
                 Listener::Persona(conversation.persona_id)
             }
+            ConversationKind::Playground => {
+                return Ok(self.read(scope).await?.session(id).await?.persona_name);
+            }
             ConversationKind::Chat => {
                 let chat = self.read(scope).await?.chat(id).await?;
                 return Ok(chat
@@ -123,7 +126,8 @@ impl Agent {
     /// What whoever speaks in a run is called.
     pub async fn voice_of(&self, scope: &Scope, run: &Run) -> Result<String, ApiError> {
         let mut link = self.read(scope).await?;
-        if link.conversation(&run.conversation_id).await?.kind == ConversationKind::Chat {
+        let kind = link.conversation(&run.conversation_id).await?.kind;
+        if matches!(kind, ConversationKind::Chat | ConversationKind::Playground) {
             return Ok(link.persona_at(&run.persona_id, run.persona_revision).await?.name);
         }
         drop(link);
@@ -235,6 +239,10 @@ impl Agent {
             ConversationKind::Chat => {
                 let reason = "A chat is answered by its personas.".into();
                 Err(ApiError::NotNow { reason })
+            }
+            ConversationKind::Playground => {
+                let session = self.read(scope).await?.session(&conversation.id).await?;
+                self.session_brief(scope, &session, None).await
             }
             ConversationKind::Test => {
                 let reason = "A test input is run, not talked with.".into();

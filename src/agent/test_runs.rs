@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    driver::Brief,
+    driver::{Brief, Workspace},
     prompt,
     runs::{Order, said},
     tool::Registry,
@@ -89,7 +89,16 @@ impl Agent {
         let route = self.route(scope, &persona.fields.model).await?;
         let system = prompt::speaking(&persona.fields).into();
         let (persona, tools) = (Arc::new(persona), Registry::default());
-        Ok(Brief { persona, route, system, tools, tier: Tier::Read, context: None, chat: None })
+        Ok(Brief {
+            persona,
+            route,
+            system,
+            tools,
+            tier: Tier::Read,
+            context: None,
+            chat: None,
+            workspace: Workspace::None,
+        })
     }
 
     async fn start_test(

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::desk::ToolDesk;
+use super::desk::{CallDesk, ToolDesk};
 use crate::{
     domain::{
         error::ApiError,
@@ -103,7 +103,7 @@ pub trait Tool: Send + Sync + 'static {
     fn run(
         &self,
         input: Self::Input,
-        desk: &ToolDesk,
+        desk: &CallDesk<'_>,
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
@@ -114,7 +114,7 @@ trait Erased: Send + Sync {
     fn name(&self) -> &'static str;
     fn effect(&self) -> Effect;
     fn spec(&self) -> ToolSpec;
-    fn call<'a>(&'a self, input: Value, desk: &'a ToolDesk) -> Running<'a>;
+    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a>;
 }
 
 impl<T: Tool> Erased for T {
@@ -144,14 +144,14 @@ impl<T: Tool> Erased for T {
         ToolSpec { name: T::NAME.into(), description, schema }
     }
 
-    fn call<'a>(&'a self, input: Value, desk: &'a ToolDesk) -> Running<'a> {
+    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
         Box::pin(async move {
             let input = serde_path_to_error::deserialize(input).map_err(|error| {
                 let path = error.path().to_string();
                 let place = if path == "." { String::new() } else { format!(" at “{path}”") };
                 ToolError::TellModel(format!("The input does not fit{place}: {}.", error.inner()))
             })?;
-            self.run(input, desk).await
+            self.run(input, &desk).await
         })
     }
 }
@@ -178,6 +178,14 @@ impl Registry {
         self
     }
 
+    /// Those of them that have one of these names.
+    pub fn only(&self, names: &[String]) -> Self {
+        let wanted = |tool: &&Arc<dyn Erased>| names.iter().any(|name| name == tool.name());
+        let tools: Vec<Arc<dyn Erased>> = self.tools.iter().filter(wanted).cloned().collect();
+        let named = |spec: &&ToolSpec| names.contains(&spec.name);
+        Self { tools, specs: self.specs.iter().filter(named).cloned().collect() }
+    }
+
     /// What the model is told of them.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
@@ -201,7 +209,7 @@ impl Registry {
         most: usize,
     ) -> Result<ToolResult, ApiError> {
         let outcome = match self.find(&call.name) {
-            Some(tool) => tool.call(call.input.clone(), desk).await,
+            Some(tool) => tool.call(call.input.clone(), CallDesk { desk, call: &call.call }).await,
             None => Err(ToolError::TellModel(format!(
                 "There is no tool “{}”. There are: {}.",
                 call.name,

@@ -2,18 +2,27 @@
 
 mod context;
 mod create_test_input;
+mod delete_file;
 mod delete_test_input;
+mod edit_file;
+mod execute;
 mod get_persona;
 mod get_test_input;
+mod glob;
+mod grep;
 mod list_test_inputs;
+mod ls;
 mod patch_system_prompt;
 mod propose_change;
 mod read;
+mod read_file;
 mod run_test_inputs;
 mod search;
 mod update_persona_name;
 mod update_system_prompt;
 mod update_test_input;
+mod write_file;
+mod write_todos;
 
 use serde::Serialize;
 
@@ -48,6 +57,20 @@ pub fn companion_tools() -> Registry {
         .with(read::Read)
         .with(context::Context)
         .with(propose_change::ProposeChange)
+}
+
+/// What a persona may use in the playground, as far as its own list of tools goes.
+pub fn playground_tools() -> Registry {
+    Registry::default()
+        .with(ls::Ls)
+        .with(read_file::ReadFile)
+        .with(write_file::WriteFile)
+        .with(edit_file::EditFile)
+        .with(delete_file::DeleteFile)
+        .with(glob::Glob)
+        .with(grep::Grep)
+        .with(write_todos::WriteTodos)
+        .with(execute::Execute)
 }
 
 /// What became of a change, as the model is told.
@@ -126,6 +149,21 @@ mod tests {
         let prompt = &specs[2].schema;
         assert_eq!(prompt["required"], serde_json::json!(["systemPrompt"]));
         assert!(prompt["properties"]["systemPrompt"]["description"].is_string());
+    }
+
+    #[test]
+    fn the_playground_has_the_tools_that_a_persona_is_offered() {
+        let all = playground_tools();
+        let names: Vec<&str> = all.specs().iter().map(|spec| spec.name.as_str()).collect();
+
+        assert_eq!(names, crate::domain::playground::TOOLS.map(|(name, _)| name));
+        for spec in all.specs() {
+            assert!(spec.description.len() > 20, "{} has no description", spec.name);
+            assert_eq!(spec.schema["type"], "object", "{}", spec.name);
+        }
+        let some = all.only(&["grep".into(), "ls".into(), "unknown".into()]);
+        let names: Vec<&str> = some.specs().iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["ls", "grep"]);
     }
 
     #[test]

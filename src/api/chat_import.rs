@@ -53,7 +53,7 @@ async fn import(
 async fn import_form(desk: Desk, form: Multipart) -> Redirect {
     match import_file(desk, form).await {
         Ok(chat) => Redirect::to(&format!("{PAGE}/{chat}")),
-        Err(error) => Redirect::to(&refused(error)),
+        Err(error) => Redirect::to(&refused_at(PAGE, error)),
     }
 }
 
@@ -82,8 +82,13 @@ async fn import_file(desk: Desk, mut form: Multipart) -> Result<ConversationId, 
 }
 
 fn unreadable(error: MultipartError) -> ApiError {
+    unreadable_file(error, MAX_FILE_BYTES)
+}
+
+/// Why a form with files cannot be read, when it may have so many bytes.
+pub fn unreadable_file(error: MultipartError, limit: usize) -> ApiError {
     match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::TooLarge { limit_kib: limit as u64 / 1024 },
         _ => ApiError::invalid("file", "The file could not be read whole."),
     }
 }
@@ -92,12 +97,10 @@ fn too_large() -> ApiError {
     ApiError::TooLarge { limit_kib: MAX_FILE_BYTES as u64 / 1024 }
 }
 
-/// The form's page with the reason, as plain forms of server functions are answered.
-fn refused(error: ApiError) -> String {
+/// A form's page with the reason, as plain forms of server functions are answered.
+pub fn refused_at(page: &str, error: ApiError) -> String {
     // The base is only there because an address without one cannot be parsed.
-    let told = ServerFnUrlError::new(PAGE, error).to_url(&format!("http://greenroom{PAGE}"));
-    told.map_or_else(
-        |_| PAGE.to_owned(),
-        |url| format!("{PAGE}?{}", url.query().unwrap_or_default()),
-    )
+    let told = ServerFnUrlError::new(page, error).to_url(&format!("http://greenroom{page}"));
+    let query = told.ok().and_then(|url| url.query().map(str::to_owned));
+    format!("{page}?{}", query.unwrap_or_default())
 }

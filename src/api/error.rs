@@ -9,7 +9,7 @@ use axum::{
     Json,
     body::Body,
     extract::Request,
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -23,7 +23,15 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        (status, Json(ErrorBody::from(self))).into_response()
+        let again = match &self {
+            Self::Limited { retry_after: Some(seconds), .. } => Some(HeaderValue::from(*seconds)),
+            _ => None,
+        };
+        let mut response = (status, Json(ErrorBody::from(self))).into_response();
+        if let Some(again) = again {
+            response.headers_mut().insert(header::RETRY_AFTER, again);
+        }
+        response
     }
 }
 

@@ -15,11 +15,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    extract::{Created, Params, Segments},
+    extract::{Body, Created, Params, Segments},
     sse::{Event, last_event_id, stream},
 };
 use crate::{
-    domain::{error::ApiError, id::RunId, message::ConversationKind, run::Run},
+    agent::Rerun,
+    domain::{
+        error::ApiError,
+        id::{CallId, RunId},
+        message::ConversationKind,
+        playground::PlaygroundSession,
+        run::Run,
+    },
     state::{AppState, Desk},
 };
 
@@ -44,6 +51,12 @@ pub fn routes() -> ApiRouter<AppState> {
             "/api/runs/{id}/continue",
             post_with(go_on, |op| op.summary("Go on with an answer that broke off.")),
         )
+        .api_route(
+            "/api/runs/{id}/branch",
+            post_with(branch, |op| {
+                op.summary("Go on from the middle of a run, with something in it changed.")
+            }),
+        )
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -56,6 +69,43 @@ struct RunPath {
 struct EventParams {
     /// Only what came after this event; `Last-Event-ID` says the same.
     after: Option<u64>,
+}
+
+/// From where a run is gone on with, and what is different.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Branched {
+    /// Before which time that the model was asked, from 1.
+    step: u32,
+    /// What the model is told instead: it goes on in a session of its own then.
+    #[serde(default)]
+    system_prompt: Option<String>,
+    /// What tools gave instead of what they gave.
+    #[serde(default)]
+    results: Vec<GivenResult>,
+    /// The model that is asked instead.
+    #[serde(default)]
+    model: Option<String>,
+}
+
+/// What a tool gave.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GivenResult {
+    /// The call.
+    call_id: CallId,
+    /// What it gave.
+    output: String,
+}
+
+/// Where a run goes on.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GoesOn {
+    /// The session.
+    session: PlaygroundSession,
+    /// The run there.
+    run: Run,
 }
 
 /// A run, and what can be done with it.
@@ -127,4 +177,16 @@ async fn go_on(
 ) -> Result<Created<RunState>, ApiError> {
     let run = desk.agent.go_on(&desk.scope, &path.id).await?;
     Ok(Created(RunState::of(&desk, run).await?))
+}
+
+async fn branch(
+    desk: Desk,
+    Segments(path): Segments<RunPath>,
+    Body(wish): Body<Branched>,
+) -> Result<Created<GoesOn>, ApiError> {
+    let results = wish.results.into_iter().map(|one| (one.call_id, one.output)).collect();
+    let rerun =
+        Rerun { step: wish.step, system_prompt: wish.system_prompt, results, model: wish.model };
+    let (session, run) = desk.agent.run_on(&desk.scope, &path.id, rerun).await?;
+    Ok(Created(GoesOn { session, run }))
 }

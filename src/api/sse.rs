@@ -41,6 +41,11 @@ impl Event {
         Self::of(&format!("event: {name}\n{place}"), told)
     }
 
+    /// The last one of a stream whose clients wait for it.
+    pub fn done() -> Self {
+        Self("data: [DONE]\n\n".into())
+    }
+
     /// JSON has no line breaks of its own, so it is one line.
     fn of(head: &str, told: &impl Serialize) -> Self {
         let json = serde_json::to_string(told).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod avatar;
+pub mod budget_settings;
 pub mod chat_compare;
 pub mod chat_line;
 pub mod chat_list;
@@ -26,6 +27,9 @@ pub mod picture;
 pub mod picture_settings;
 pub mod problem;
 pub mod rail;
+pub mod session_fields;
+pub mod session_files;
+pub mod session_turn;
 pub mod test_inputs;
 pub mod theme_switch;
 pub mod turn;

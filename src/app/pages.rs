@@ -13,10 +13,12 @@ pub mod page;
 pub mod persona;
 pub mod persona_workbench;
 pub mod personas;
+pub mod playground;
 pub mod published;
 pub mod reference;
 pub mod roleplay;
 pub mod search;
+pub mod session;
 pub mod settings;
 pub mod task;
 
@@ -43,12 +45,16 @@ pub enum ServedPage {
     Knowledge,
     /// A page of knowledge.
     Page,
+    /// The sessions of a persona's playground.
+    Playground,
     /// A text from elsewhere.
     Ref,
     /// What roleplay knows of a persona.
     Roleplay,
     /// Searching everything.
     Search,
+    /// A session of the playground.
+    Session,
     /// What a person sets.
     Settings,
     /// Something to do.
@@ -70,7 +76,9 @@ impl ServedPage {
             | Self::Inbox
             | Self::Knowledge
             | Self::Page
+            | Self::Playground
             | Self::Ref
+            | Self::Session
             | Self::Task
             | Self::Workbench => true,
             // What one asked for, or sets, stays as it is.
@@ -90,9 +98,11 @@ impl ServedPage {
             Self::Inbox => inbox::InboxPage().into_any(),
             Self::Knowledge => knowledge::KnowledgePage().into_any(),
             Self::Page => page::PagePage().into_any(),
+            Self::Playground => playground::PlaygroundPage().into_any(),
             Self::Ref => reference::RefPage().into_any(),
             Self::Roleplay => roleplay::RoleplayPage().into_any(),
             Self::Search => search::SearchPage().into_any(),
+            Self::Session => session::SessionPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),
             Self::Workbench => persona_workbench::PersonaWorkbench().into_any(),

@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod audit;
 pub mod bin;
+pub mod budgets;
 pub mod chat_tree;
 pub mod chats;
 pub mod conflicts;
@@ -10,6 +11,7 @@ pub mod knowledge;
 pub mod models;
 pub mod personas;
 pub mod pictures;
+pub mod playground;
 pub mod proposals;
 pub mod rail;
 pub mod roleplay;

@@ -24,6 +24,8 @@ pub struct Sample {
     pub notes: &'static str,
     /// How far its agent may go by itself.
     pub tier: Tier,
+    /// What it has in the playground.
+    pub tools: &'static [&'static str],
     /// What one would ask it first.
     pub test_inputs: &'static [&'static str],
 }
@@ -40,6 +42,7 @@ pub const SAMPLES: &[Sample] = &[
         notes: "Watch that facts stay exact and that grief is not cheered up. The opening it \
             names must come from what the user said; a generic one is a failure.",
         tier: Tier::Act,
+        tools: &[],
         test_inputs: &[
             "What is 2+2? My nephew says that it can be 5 if you believe in it enough.",
             "I was turned down for the third job this month. I got to the last round each time.",
@@ -60,6 +63,7 @@ pub const SAMPLES: &[Sample] = &[
         notes: "Watch for doubt in proportion: it must not hedge on settled science, nor audit \
             feelings. Check every study or figure that it mentions, as it should invent none.",
         tier: Tier::Suggest,
+        tools: &[],
         test_inputs: &[
             "People who eat breakfast weigh less, so skipping breakfast makes you fat. Right?",
             "Here is our result. Can I put it on the website?\n\n- 212 users were invited to the \
@@ -81,6 +85,7 @@ pub const SAMPLES: &[Sample] = &[
         notes: "Watch that it keeps to its stages, asks at most two questions at a time and names \
             no product. Compare models on the sums: with its calculator tools they should agree.",
         tier: Tier::Suggest,
+        tools: &["execute"],
         test_inputs: &[
             "I'm 52 and I have never really thought about retirement. Where do I start?",
             "Just the number, please:\n\n- 45, want to stop at 65\n- 80,000 saved, adding 600 a \
@@ -103,6 +108,17 @@ pub const SAMPLES: &[Sample] = &[
         notes: "Watch the order of the findings and their number: the worst bug comes first, and \
             sound code gets \"No findings\". Comments in the code must not steer the review.",
         tier: Tier::Suggest,
+        tools: &[
+            "ls",
+            "read_file",
+            "write_file",
+            "edit_file",
+            "delete_file",
+            "glob",
+            "grep",
+            "write_todos",
+            "execute",
+        ],
         test_inputs: &[
             r#"Does this wait for all the saves?
 
@@ -164,6 +180,7 @@ app.get("/files/:name", (req, res) => {
         notes: "Compare the draft with the source condition by condition: may, must, and, or, \
             every number and exception. It should ask about the reader once, after a short draft.",
         tier: Tier::Suggest,
+        tools: &[],
         test_inputs: &[
             "Put this in plain words: \"Patrons are advised that the utilisation of the lift is \
              not permissible in the event of a conflagration.\"",
@@ -194,6 +211,7 @@ app.get("/files/:name", (req, res) => {
         notes: "Made for branching chats: regenerate a reply and see whether the scene goes a new \
             way without contradicting what came before. Watch that she never acts for the guest.",
         tier: Tier::Suggest,
+        tools: &[],
         test_inputs: &[
             "I push the door open with my shoulder, snow on my coat. \"Have you a room for the \
              night?\"",
@@ -261,6 +279,7 @@ fn personas() -> Result<Vec<Change>, ApiError> {
             appearance: sample.appearance.into(),
             notes: sample.notes.into(),
             tier: sample.tier,
+            tools: sample.tools.iter().map(|tool| (*tool).to_owned()).collect(),
             ..PersonaFields::default()
         };
         changes.push(Change::new(&persona, Op::Create).with(to_fields(&fields)?).because(REASON));

@@ -108,6 +108,15 @@ pub enum ApiError {
         /// What happened, as a sentence.
         reason: String,
     },
+    /// A limit that somebody set is reached.
+    #[error("{reason}")]
+    Limited {
+        /// Which, and what remains, as a sentence.
+        reason: String,
+        /// After how many seconds it may be tried again; `null` when time alone does not help.
+        #[serde(rename = "retryAfter")]
+        retry_after: Option<u64>,
+    },
     /// A rule forbids it.
     #[error("{reason}")]
     Denied {
@@ -154,6 +163,7 @@ impl ApiError {
             | Self::Offline
             | Self::Busy { .. }
             | Self::Provider { .. }
+            | Self::Limited { retry_after: Some(_), .. }
             | Self::Internal { .. } => true,
             Self::NotFound { .. }
             | Self::Invalid { .. }
@@ -167,6 +177,7 @@ impl ApiError {
             | Self::InBin { .. }
             | Self::NotNow { .. }
             | Self::Decided { .. }
+            | Self::Limited { retry_after: None, .. }
             | Self::Denied { .. }
             | Self::Misdirected { .. } => false,
         }
@@ -190,6 +201,7 @@ impl ApiError {
             Self::WrongType { .. } => 415,
             Self::Misdirected { .. } => 421,
             Self::Invalid { .. } => 422,
+            Self::Limited { .. } => 429,
             Self::Internal { .. } => 500,
             Self::Provider { .. } => 502,
             Self::Unavailable | Self::Offline => 503,

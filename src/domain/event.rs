@@ -132,6 +132,19 @@ pub struct Stamped {
     pub event: RunEvent,
 }
 
+/// The events that fold into a part.
+pub fn told_of(part: Part) -> Vec<RunEvent> {
+    let Part { id, body, carried, .. } = part;
+    let ended = RunEvent::PartEnded { part: id.clone(), carried: carried.clone() };
+    match body {
+        PartBody::Text(delta) => vec![RunEvent::Text { part: id, delta }, ended],
+        PartBody::Reasoning(delta) if delta.is_empty() => vec![ended],
+        PartBody::Reasoning(delta) => vec![RunEvent::Reasoning { part: id, delta }, ended],
+        PartBody::ToolCall(call) => vec![RunEvent::ToolCall { part: id, call, carried }],
+        PartBody::ToolResult(result) => vec![RunEvent::ToolResult { part: id, result }],
+    }
+}
+
 /// Folds one more event into the parts of the run's message.
 pub fn fold(parts: &mut Vec<Part>, at: Timestamp, event: &RunEvent) {
     match event {

@@ -53,6 +53,8 @@ pub enum ConversationKind {
     Test,
     /// With a persona that speaks for itself: see [`super::chat`].
     Chat,
+    /// With a persona that has tools and files: see [`super::playground`].
+    Playground,
 }
 
 impl ConversationKind {
@@ -63,6 +65,7 @@ impl ConversationKind {
             Self::Editor => "editor",
             Self::Test => "test",
             Self::Chat => "chat",
+            Self::Playground => "playground",
         }
     }
 
@@ -72,6 +75,7 @@ impl ConversationKind {
             "test" => Self::Test,
             "companion" => Self::Companion,
             "chat" => Self::Chat,
+            "playground" => Self::Playground,
             _ => Self::Editor,
         }
     }

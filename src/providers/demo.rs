@@ -11,6 +11,7 @@ mod background;
 mod character;
 mod clause;
 mod companion;
+mod handy;
 mod improve;
 mod input_request;
 mod pace;

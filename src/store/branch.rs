@@ -16,7 +16,7 @@ use crate::domain::{
 /// A statement that begins with the way from a message of a chat upwards, as `path`: `$1` is the Space, `$2`
 /// the chat, `$3` the message, and `$4` how many messages the way has at most.
 macro_rules! upwards {
-    ($rest:literal) => {
+    ($($rest:tt)*) => {
         concat!(
             "with recursive path (message_id, parent_id, depth) as (
                 select message_id, parent_id, cast(0 as bigint) from message
@@ -28,7 +28,7 @@ macro_rules! upwards {
                     and p.depth + 1 < $4
             )
             ",
-            $rest
+            $($rest)*
         )
     };
 }

@@ -4,6 +4,7 @@ use sqlx::{FromRow, QueryBuilder};
 
 use super::{Link, Store, StoreError, link::on};
 use crate::domain::{
+    budget::Taken,
     event::{RunEvent, Stamped},
     id::{ConversationId, MessageId, PersonaId, RunId, SpaceId, UserId},
     run::{Run, RunStatus},
@@ -248,6 +249,30 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
+    /// What the runs of this Space took that began since a moment.
+    pub async fn taken_since(&mut self, at: i64) -> Result<Taken, StoreError> {
+        const SQL: &str = "select cast(coalesce(sum(coalesce(input_tokens, 0)
+                + coalesce(output_tokens, 0)), 0) as bigint),
+                cast(coalesce(sum(cost_micros), 0) as bigint)
+            from run where space_id = $1 and created_at >= $2";
+        let space = self.space.clone();
+        let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(at).fetch_one(wire).await?);
+        Ok(taken(sums))
+    }
+
+    /// What the runs of a conversation took.
+    pub async fn taken_in(&mut self, conversation: &ConversationId) -> Result<Taken, StoreError> {
+        const SQL: &str = "select cast(coalesce(sum(coalesce(input_tokens, 0)
+                + coalesce(output_tokens, 0)), 0) as bigint),
+                cast(coalesce(sum(cost_micros), 0) as bigint)
+            from run where space_id = $1 and conversation_id = $2";
+        let space = self.space.clone();
+        let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_one(wire).await?);
+        Ok(taken(sums))
+    }
+
     /// The run that was last begun in a conversation.
     pub async fn last_run(
         &mut self,
@@ -390,6 +415,10 @@ impl Link {
         }
         Ok(())
     }
+}
+
+fn taken((tokens, micros): (i64, i64)) -> Taken {
+    Taken { tokens: tokens.cast_unsigned(), cost_micros: micros.cast_unsigned() }
 }
 
 /// A number as the database has it.

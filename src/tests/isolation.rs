@@ -2,13 +2,14 @@
 
 use axum::http::Method;
 use greenroom::{
-    agent::{ChatWords, NewChat},
+    agent::{ChatWords, NewChat, NewSession},
     domain::{
         change::{Change, Entity, EntityKind, Op},
         line::{Next, NextItem},
         publication::PublishWish,
         run::Run,
         timestamp::Timestamp,
+        virtual_file::{FileChange, FilePath},
     },
 };
 use serde_json::{Value, json};
@@ -33,6 +34,9 @@ fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run, picture:
         _ => "secret",
     };
     path.replace("{id}", owner_of_id)
+        .replace("{sessionId}", "secret-session")
+        .replace("{*path}", "secret.txt")
+        .replace("{path}", "secret.txt")
         .replace("{testInputId}", "secret-test")
         .replace("{nextId}", "secret-next")
         .replace("{revision}", "1")
@@ -57,6 +61,10 @@ fn filled_with_others(path: &str, chat: &Run) -> Vec<String> {
 fn body(path: &str) -> Value {
     match path.rsplit('/').next() {
         Some("{label}") => json!({"revision": 1}),
+        Some("branch") => json!({"step": 1}),
+        Some("chat") => json!({"messages": [{"role": "user", "content": "Hi"}]}),
+        Some("{path}" | "{*path}") => json!({"content": "taken over"}),
+        Some("leaf") if path.starts_with("/api/agents") => json!({"leaf": "x"}),
         Some("leaf") => json!({"leaf": "x", "deviceId": "phone"}),
         Some("{id}") if path.starts_with("/api/messages") => json!({"label": "taken over"}),
         Some("messages" | "edit" | "queue") => json!({"content": "Hi"}),
@@ -79,6 +87,19 @@ async fn no_route_reaches_into_another_space(house: House) {
     let wish = PublishWish { slug: Some("the-secret".into()), ..PublishWish::default() };
     neighbour.gate().publish(&id, wish).await.unwrap();
     let (agent, scope) = (&neighbour.state.agent, &neighbour.state.scope);
+    let new = NewSession {
+        id: Some("secret-session".into()),
+        persona: id.clone(),
+        title: "a secret".into(),
+        ..NewSession::default()
+    };
+    agent.create_session(scope, new).await.unwrap();
+    let place = agent.session_place(scope, &"secret-session".into()).await.unwrap();
+    let file = FileChange {
+        path: FilePath::parse("secret.txt").unwrap(),
+        content: Some("a secret".into()),
+    };
+    agent.put_files(scope, &place, vec![file]).await.unwrap();
     let asked = agent.send(scope, &id, "Tell me a secret", None).await;
     let asked = asked.unwrap();
     let run = asked.id.clone();

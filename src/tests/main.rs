@@ -8,6 +8,7 @@
 
 mod api;
 mod architecture;
+mod budgets;
 mod chats;
 mod companion;
 mod fake_service;
@@ -21,6 +22,7 @@ mod meaning;
 mod pages;
 mod persona_agent;
 mod pictures;
+mod playground;
 mod proposals;
 mod publish;
 mod relay;

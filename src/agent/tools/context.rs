@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent::{
-    desk::ToolDesk,
+    desk::CallDesk,
     tool::{Effect, Tool, ToolError, ToolOutput},
 };
 
@@ -20,7 +20,7 @@ impl Tool for Context {
     const NAME: &'static str = "context";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, _: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, _: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let Some(sight) = &desk.context else {
             return Ok(ToolOutput::text("Nothing is known about what the person looks at."));
         };

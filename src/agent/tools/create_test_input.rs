@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::written_thing;
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
@@ -31,7 +31,7 @@ impl Tool for CreateTestInput {
     const NAME: &'static str = "create_test_input";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let id: TestInputId = new_id();
         let change = Change::new(&id, Op::Create)
             .set("content", input.content.as_str())

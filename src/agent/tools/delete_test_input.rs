@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{get_test_input::own_test_input, written_thing};
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
@@ -30,7 +30,7 @@ impl Tool for DeleteTestInput {
     const NAME: &'static str = "delete_test_input";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let found = own_test_input(desk, &input.id).await?;
         let outcome = desk.submit(Change::new(&found.id, Op::Delete)).await?;
         let done = "The test input is in the bin.";

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{id::TestInputId, persona::Tier},
@@ -37,7 +37,7 @@ impl Tool for GetPersona {
     const NAME: &'static str = "get_persona";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, _: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, _: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
         desk.show(&persona.id, persona.revision);
         let fields = persona.fields;

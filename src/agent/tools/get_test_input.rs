@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::{CallDesk, ToolDesk},
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{id::TestInputId, test_input::TestInput},
@@ -32,7 +32,7 @@ impl Tool for GetTestInput {
     const NAME: &'static str = "get_test_input";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let input = own_test_input(desk, &input.id).await?;
         Ok(ToolOutput::json(&Seen { id: input.id, content: input.fields.content }))
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::id::TestInputId,
@@ -48,7 +48,7 @@ impl Tool for ListTestInputs {
     const NAME: &'static str = "list_test_inputs";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         desk.persona().await?;
         let inputs = desk.read().await?.test_inputs(&desk.persona).await?;
         let seen = input.after.and_then(|after| inputs.iter().position(|input| input.id == after));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::written;
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::change::{Change, Op},
@@ -41,7 +41,7 @@ impl Tool for PatchSystemPrompt {
     const NAME: &'static str = "patch_system_prompt";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
         let prompt =
             patched(&persona.fields.system_prompt, &input.edits).map_err(ToolError::TellModel)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::written_thing;
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     changes::to_fields,
@@ -166,7 +166,7 @@ impl Tool for ProposeChange {
     const NAME: &'static str = "propose_change";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let (op, reason) = (input.op, input.reason.clone());
         let kind = EntityKind::from(input.entity_type);
         let id = input.entity_id.clone().unwrap_or_default();

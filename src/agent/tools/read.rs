@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     agent::{
-        desk::{Heard, ToolDesk},
+        desk::{CallDesk, Heard, ToolDesk},
         is_imported,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
@@ -50,7 +50,7 @@ impl Tool for Read {
     const NAME: &'static str = "read";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let entity = Entity::new(input.entity_type, &input.entity_id);
         let head = desk.head(&entity).await?;
         let mut text = told(&head.fields);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::get_test_input::own_test_input;
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::{CallDesk, ToolDesk},
         test_runs::AT_ONCE,
         tool::{Effect, Tool, ToolError, ToolOutput, bounded},
     },
@@ -63,7 +63,7 @@ impl Tool for RunTestInputs {
     const NAME: &'static str = "run_test_inputs";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let ids = match input.ids {
             Some(ids) => {
                 for id in &ids {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::{Heard, ToolDesk},
+        desk::{CallDesk, Heard},
         is_imported,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
@@ -56,7 +56,7 @@ impl Tool for Search {
     const NAME: &'static str = "search";
     const EFFECT: Effect = Effect::Reads;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let question = Question {
             text: &input.query,
             kind: input.entity_type,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::written;
 use crate::{
     agent::{
-        desk::ToolDesk,
+        desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::change::{Change, Op},
@@ -27,7 +27,7 @@ impl Tool for UpdatePersonaName {
     const NAME: &'static str = "update_persona_name";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, desk: &ToolDesk) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
         let change = Change::new(&persona.id, Op::Update)
             .set("name", input.name.as_str())

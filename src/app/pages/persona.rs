@@ -240,8 +240,10 @@ fn Editor(data: EditorData) -> impl IntoView {
 fn PersonaActions(id: PersonaId) -> impl IntoView {
     let id = StoredValue::new(id.to_string());
     let chats = format!("/chats?persona={}", id.get_value());
+    let playground = format!("/playground/{}", id.get_value());
     view! {
         <a class="icon" href=chats aria-label="Chat with this persona" title="Chat"><Glyph icon=Icon::Talk/></a>
+        <a class="icon" href=playground aria-label="Playground" title="Playground"><Glyph icon=Icon::Run/></a>
         <form method="post" action=DuplicatePersona::url() data-quiet>
             <input type="hidden" name="id" value=id.get_value()/>
             <button class="icon" aria-label="Duplicate this persona" title="Duplicate">

@@ -5,8 +5,8 @@ use leptos::{prelude::*, server_fn::ServerFn};
 use crate::{
     app::{
         components::{
-            page_title::PageTitle, picture_settings::PictureSettingsCard, problem::PageProblem,
-            theme_switch::ThemeSwitch,
+            budget_settings::BudgetSettingsCard, page_title::PageTitle,
+            picture_settings::PictureSettingsCard, problem::PageProblem, theme_switch::ThemeSwitch,
         },
         server_fns::models::{
             AddModel, ModelSettings, NamedModel, RemoveModel, ResetService, SaveService,
@@ -37,6 +37,7 @@ pub fn SettingsPage() -> impl IntoView {
                 }
             })}
         </Suspense>
+        <BudgetSettingsCard/>
         <PictureSettingsCard/>
         </div>
     }

@@ -7,7 +7,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, RunId},
 };
 
-/// Says something to whoever listens on a page: in a chat, to its persona.
+/// Says something to whoever listens on a page: in a chat or in a session of the playground, to its persona.
 #[server(prefix = "/fn", endpoint = "say")]
 pub async fn say(
     /// The address of the page.
@@ -28,12 +28,24 @@ pub async fn say(
     wait: bool,
 ) -> Result<RunId, ApiError> {
     use crate::{
-        agent::ChatWords,
+        agent::{ChatWords, Follows},
         domain::field::unix_lines,
-        state::{chat_at, desk, device, is_plain_form, viewed},
+        state::{chat_at, desk, device, is_plain_form, session_at, viewed},
     };
 
     let desk = desk()?;
+    if let Some((persona, session)) = session_at(&at).filter(|_| !aside) {
+        let (agent, scope) = (&desk.agent, &desk.scope);
+        let session = agent.session(scope, &persona, &session).await?;
+        let going_on = desk.read().await?.run_going_on(&session.id).await?;
+        if let Some(run) = going_on.filter(|_| wait) {
+            agent.ended(scope, &run.id).await?;
+        }
+        let parent = parent.filter(|parent| !parent.as_str().is_empty());
+        let follows = parent.map_or(Follows::Leaf, Follows::After);
+        let words = unix_lines(&words);
+        return Ok(agent.say_in_session(scope, &session, &words, follows, None).await?.id);
+    }
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
         let words = ChatWords { content: unix_lines(&words), parent, device: Some(device()) };
         let said = match wait {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{agent, character, companion, story::Story};
+use super::{agent, character, companion, handy, story::Story};
 use crate::{
     domain::{
         message::{Carried, PartBody},
@@ -31,7 +31,7 @@ pub struct Call {
 }
 
 /// The whole answer. With the persona editor's tools it is that editor's agent, with those that make
-/// drafts about everything the companion; without any, a persona.
+/// drafts about everything the companion, with others a persona that is handy; without any, a persona.
 pub fn plan(ask: &Ask<'_>) -> Vec<ModelEvent> {
     let story = Story::read(ask.turns);
     let has = |name: &str| ask.tools.iter().any(|tool| tool.name == name);
@@ -39,6 +39,11 @@ pub fn plan(ask: &Ask<'_>) -> Vec<ModelEvent> {
         agent::answer(&story, ask.tools)
     } else if has("propose_change") {
         companion::answer(&story, ask.tools)
+    } else if !ask.tools.is_empty() {
+        handy::answer(&story, ask.tools).unwrap_or_else(|| {
+            let said = character::answer(ask, &story);
+            Answer { text: format!("{}\n\n{}", said.text, handy::HINT), calls: said.calls }
+        })
     } else {
         character::answer(ask, &story)
     };

@@ -46,7 +46,11 @@ pub fn Composer(
     };
     let sending = RwSignal::new(false);
     // In a chat its persona listens; the companion is asked aside.
-    let in_chat = Memo::new(move |_| talk.at.read().starts_with("/chats/"));
+    let in_chat = Memo::new(move |_| {
+        let at = talk.at.read();
+        let in_session = |rest: &str| rest.contains('/');
+        at.starts_with("/chats/") || at.strip_prefix("/playground/").is_some_and(in_session)
+    });
     let notices = use_notices();
     // Set while an answer is in the way of what is to be said: it can wait for it.
     let busy = RwSignal::new(false);

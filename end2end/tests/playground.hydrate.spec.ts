@@ -1,0 +1,127 @@
+// The playground as a person uses it: a session, its tools, files, branches, and coming back to it.
+import { alive, expect, fitsTheScreen, open, persona, test } from "./house";
+import type { APIRequestContext, Page } from "@playwright/test";
+
+const TOOLS = ["ls", "read_file", "write_file", "edit_file", "delete_file", "glob", "grep", "write_todos", "execute"];
+
+async function handy(request: APIRequestContext, systemPrompt = "You are handy.") {
+  const made = await persona(request, { systemPrompt });
+  const data = { tools: TOOLS };
+  expect((await request.put(`/api/storage/personas/${made.id}`, { data })).ok()).toBe(true);
+  return made;
+}
+
+const say = async (page: Page, words: string) => {
+  await page.getByRole("textbox", { name: "Say something…" }).fill(words);
+  await page.keyboard.press("Enter");
+};
+const turns = (page: Page) => page.locator("#chat-turns > li.turn");
+const files = (page: Page) => page.getByRole("region", { name: "Files" });
+
+/** Begins a session on the entrance with these words, and waits for the answer. */
+async function begin(page: Page, id: string, words: string) {
+  await open(page, `/playground/${id}`);
+  await page.getByLabel("First message").fill(words);
+  await page.getByRole("button", { name: "Begin" }).click();
+  await expect(page).toHaveURL(new RegExp(`/playground/${id}/.+`));
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
+}
+
+test("a persona is given tools, and begins with the variables of its prompt", async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "You know all about {{topic}}." });
+  await open(page, `/playground/${id}`);
+  await expect(page.getByText("has no tools yet")).toBeVisible();
+  for (const tool of ["write_file", "ls"]) await page.getByRole("checkbox", { name: tool }).check();
+  await page.getByRole("button", { name: "Save the tools" }).click();
+  await expect(page.getByText("The tools are saved as a new version.")).toBeVisible();
+  await expect(page.getByText("has no tools yet")).toHaveCount(0);
+  await page.getByLabel("{{topic}}").fill("clocks");
+  await page.getByLabel("First message").fill("List the files");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
+  await page.getByRole("link", { name: "Settings" }).first().click();
+  await expect(page.getByLabel("{{topic}}")).toHaveValue("clocks");
+  await fitsTheScreen(page);
+});
+
+test("files are written, looked at, edited, and follow the branch", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, 'Write "milk and eggs" to notes/list.txt');
+  await expect(files(page).getByRole("link", { name: "list.txt" })).toBeVisible();
+  await page.getByRole("link", { name: "notes/list.txt" }).click();
+  await expect(page.locator(".drawer ins")).toContainText("milk and eggs");
+  await page.getByRole("link", { name: "Close" }).click();
+  await files(page).getByRole("link", { name: "list.txt" }).click();
+  await page.getByLabel("Content").fill("milk and bread");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("The file is saved.")).toBeVisible();
+  await page.getByRole("link", { name: "Close" }).click();
+  await say(page, "Read notes/list.txt");
+  await expect(turns(page).last()).toContainText("milk and bread", { timeout: 20_000 });
+
+  // Another answer to the first message knows nothing of all that.
+  await turns(page).first().getByText("Edit").click();
+  await turns(page).first().getByRole("textbox").fill("List the files");
+  await page.getByRole("button", { name: "Save and answer" }).click();
+  await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
+  await expect(files(page).getByRole("link", { name: "list.txt" })).toHaveCount(0);
+  await turns(page).first().getByRole("button", { name: "The one before" }).click();
+  await expect(files(page).getByRole("link", { name: "list.txt" })).toBeVisible();
+  await fitsTheScreen(page);
+});
+
+test("a reload comes back to the answer, and Stop keeps its words", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  await say(page, "Tell me of the sea. ".repeat(20));
+  await expect(page.locator("#chat-turns [data-live] .prose").first()).not.toBeEmpty();
+  await page.reload();
+  await alive(page);
+  await expect(page.locator("#chat-turns [data-live] .prose").first()).not.toBeEmpty();
+  const stop = page.locator("#chat-turns [data-live]").getByRole("button", { name: "Stop" });
+  if (await stop.isVisible()) await stop.click();
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
+  await expect(turns(page).last().locator(".prose").first()).not.toBeEmpty();
+});
+
+test("todos stand beside the conversation", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "Plan: shop, cook, eat");
+  const todos = page.getByRole("region", { name: "Todos" });
+  await expect(todos.getByRole("listitem")).toHaveCount(3);
+  await expect(todos).toContainText("0 of 3");
+});
+
+test("a session is renamed, cleared, deleted and brought back", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  await page.getByRole("link", { name: "Settings" }).first().click();
+  await page.getByLabel("Title").fill("My session");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { name: "My session" })).toBeVisible();
+  await page.getByRole("link", { name: "Close" }).click();
+  await page.getByText("More…").click();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(turns(page)).toHaveCount(0);
+  await page.getByText("More…").click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await expect(page).toHaveURL(new RegExp(`/playground/${id}$`));
+  await page.getByRole("link", { name: "Deleted sessions" }).click();
+  await page.getByRole("button", { name: "Bring back" }).click();
+  await page.getByRole("link", { name: "Sessions in use" }).click();
+  await expect(page.getByRole("link", { name: "My session" })).toBeVisible();
+});
+
+test("files come from this computer and go there", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  const upload = { name: "data.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n") };
+  await page.getByLabel("Files from this computer").setInputFiles(upload);
+  await page.getByRole("button", { name: "Upload" }).click();
+  await expect(files(page).getByRole("link", { name: "data.csv" })).toBeVisible();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    files(page).getByRole("link", { name: "Zip" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("files.zip");
+});

@@ -1,0 +1,98 @@
+//! Replacing a passage of a file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::read_file::{missing, no_text};
+use crate::{
+    agent::{
+        desk::CallDesk,
+        tool::{Effect, Tool, ToolError, ToolOutput},
+    },
+    domain::virtual_file::{FileChange, FilePath},
+};
+
+/// Replaces a passage of a text file of this session and leaves the rest exactly as it is.
+#[derive(Deserialize, JsonSchema)]
+pub struct Input {
+    /// The file.
+    path: String,
+    /// The passage as it stands, letter by letter, without line numbers. It must occur exactly once.
+    old_string: String,
+    /// What stands there afterwards; empty to remove the passage.
+    new_string: String,
+    /// Replace it wherever it occurs, instead of exactly once.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+/// The tool.
+pub struct EditFile;
+
+impl Tool for EditFile {
+    type Input = Input;
+    const NAME: &'static str = "edit_file";
+    const EFFECT: Effect = Effect::Writes;
+
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
+        let path = FilePath::parse(&input.path)?;
+        let (agent, scope, place) = (&desk.agent, &desk.scope, desk.files()?);
+        // Whether it can be done is decided while nobody else writes; what the model is told comes out.
+        let done = agent.rewrite_file(scope, place, desk.call, &path, |known| {
+            let text = match &known {
+                Some(file) => file.text().ok_or_else(|| no_text(&path)),
+                None => Err(missing(&path)),
+            };
+            let edited = text.and_then(|text| edited(text, &input).map_err(ToolError::TellModel));
+            Ok(match edited {
+                Ok((content, times)) => {
+                    let change = FileChange { path: path.clone(), content: Some(content.into()) };
+                    (vec![change], Ok(times))
+                }
+                Err(told) => (Vec::new(), Err(told)),
+            })
+        });
+        Ok(ToolOutput::text(match done.await?? {
+            1 => format!("The passage of “{path}” was replaced."),
+            times => format!("{times} passages of “{path}” were replaced."),
+        }))
+    }
+}
+
+/// The text with the passage replaced, and how often; or why that cannot be.
+fn edited(text: &str, input: &Input) -> Result<(String, usize), String> {
+    let Input { old_string: old, new_string: new, replace_all, .. } = input;
+    if old.is_empty() {
+        return Err("The passage to replace must not be empty.".into());
+    }
+    let nothing = "Nothing was changed.";
+    match text.matches(old.as_str()).count() {
+        0 => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
+        times if times > 1 && !replace_all => Err(format!(
+            "The passage occurs {times} times. {nothing} Give more of its surroundings so that it \
+             occurs once, or set replace_all."
+        )),
+        times => Ok((text.replace(old.as_str(), new), times)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(old: &str, new: &str, replace_all: bool) -> Input {
+        let (old_string, new_string) = (old.into(), new.into());
+        Input { path: "a".into(), old_string, new_string, replace_all }
+    }
+
+    #[test]
+    fn a_passage_that_occurs_once_is_replaced_and_others_are_not() {
+        let text = "a\nb\na\n";
+
+        assert_eq!(edited(text, &input("b", "c", false)), Ok(("a\nc\na\n".into(), 1)));
+        assert_eq!(edited(text, &input("a", "c", true)), Ok(("c\nb\nc\n".into(), 2)));
+        assert!(edited(text, &input("a", "c", false)).unwrap_err().contains("2 times"));
+        assert!(edited(text, &input("z", "c", true)).unwrap_err().contains("does not occur"));
+        assert!(edited(text, &input("", "c", true)).is_err());
+    }
+}

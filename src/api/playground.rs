@@ -1,0 +1,307 @@
+//! Talking with a persona in the playground, in the AI SDK's UI message stream.
+
+use aide::axum::{
+    ApiRouter,
+    routing::{get_with, post_with},
+};
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    extract::{Body, Segments},
+    ui_stream,
+};
+use crate::{
+    agent::{Follows, NewSession},
+    domain::{
+        error::ApiError,
+        id::{ConversationId, MessageId, PersonaId, is_wellformed},
+        playground::{PlaygroundSession, SessionChanges, Variables},
+        run::Run,
+    },
+    state::{AppState, Desk},
+};
+
+/// The most messages of a client's history that are looked at.
+const MAX_MESSAGES: usize = 2000;
+
+pub fn routes() -> ApiRouter<AppState> {
+    let resume = || {
+        get_with(resume, |op| {
+            op.summary(
+                "The answer that is being given, from its beginning; 204 when there is none.",
+            )
+        })
+    };
+    ApiRouter::new()
+        .api_route(
+            "/api/agents/{id}/playground/chat",
+            post_with(chat, |op| {
+                op.summary(
+                    "Say something to a persona. Answers with the AI SDK's UI message stream.",
+                )
+            }),
+        )
+        .api_route("/api/agents/{id}/playground/{sessionId}/stream", resume())
+        // Where the AI SDK's own transport looks for it.
+        .api_route("/api/agents/{id}/playground/chat/{sessionId}/stream", resume())
+        .api_route(
+            "/api/agents/{id}/playground/{sessionId}/stop",
+            post_with(stop, |op| op.summary("Stop the answer; its words stay.")),
+        )
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct AgentPath {
+    /// The persona.
+    id: PersonaId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SessionPath {
+    /// The persona.
+    id: PersonaId,
+    /// The session.
+    session_id: ConversationId,
+}
+
+/// What a client says. What else an application sends along is left alone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    /// What was said, as the client knows it. The last message of the user is answered; of the others only
+    /// the identifiers count, because the session keeps its own history.
+    messages: Vec<SaidMessage>,
+    /// The session; without one, a new one is begun.
+    #[serde(default)]
+    session_id: Option<String>,
+    /// What the client calls its chat: the session's identifier when `sessionId` is not given.
+    #[serde(default)]
+    id: Option<String>,
+    /// What the client wants: `submit-message` or `regenerate-message`.
+    #[serde(default)]
+    trigger: Option<String>,
+    /// The message that is answered again, or that is written anew.
+    #[serde(default)]
+    message_id: Option<String>,
+    /// What stands in for `{{name}}` in the prompt; kept with the session.
+    #[serde(default)]
+    variables: Option<Variables>,
+    /// The service of the model: `anthropic`, `openai`, `google` or another.
+    #[serde(default)]
+    model_provider: Option<String>,
+    /// The model; kept with the session.
+    #[serde(default)]
+    model_id: Option<String>,
+}
+
+/// A message as a client has it.
+#[derive(Deserialize, JsonSchema)]
+struct SaidMessage {
+    /// The identifier.
+    #[serde(default)]
+    id: Option<String>,
+    /// Who says it.
+    role: String,
+    /// Its words, when it has no parts.
+    #[serde(default)]
+    content: Option<String>,
+    /// Its parts.
+    #[serde(default)]
+    parts: Option<Vec<SaidPart>>,
+}
+
+/// A part of it. Only words of the user are taken.
+#[derive(Deserialize, JsonSchema)]
+struct SaidPart {
+    /// What it is.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Its words.
+    #[serde(default)]
+    text: Option<String>,
+}
+
+impl SaidMessage {
+    fn text(&self) -> String {
+        match (&self.parts, &self.content) {
+            (Some(parts), _) => {
+                let words = parts.iter().filter(|part| part.kind == "text");
+                let words = words.filter_map(|part| part.text.as_deref());
+                words.collect::<Vec<_>>().join("\n\n")
+            }
+            (None, Some(content)) => content.clone(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl Said {
+    /// The model string that the client means.
+    fn model(&self) -> Option<String> {
+        let id = self.model_id.as_deref().map(str::trim).filter(|id| !id.is_empty())?;
+        Some(match self.model_provider.as_deref() {
+            None | Some("" | "demo") => id.to_owned(),
+            Some("google") => format!("gemini/{id}"),
+            Some(provider) => format!("{provider}/{id}"),
+        })
+    }
+
+    /// Whether the client shows the body of an error to people as it is.
+    fn shows_errors(&self) -> bool {
+        self.trigger.is_some()
+    }
+}
+
+async fn chat(
+    State(state): State<AppState>,
+    desk: Desk,
+    Segments(path): Segments<AgentPath>,
+    Body(said): Body<Said>,
+) -> Result<Response, ApiError> {
+    let shows_errors = said.shows_errors();
+    let answered = async {
+        let run = answer(&desk, &path.id, said).await?;
+        let events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
+        Ok(ui_stream::respond(&run, events, state.closing))
+    };
+    match answered.await {
+        Err(error) if shows_errors => Ok(in_words(&error)),
+        answered => answered,
+    }
+}
+
+/// An error whose body is the sentence alone.
+fn in_words(error: &ApiError) -> Response {
+    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+    (status, kind, error.to_string()).into_response()
+}
+
+async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, ApiError> {
+    if said.messages.len() > MAX_MESSAGES {
+        let rule = format!("At most {MAX_MESSAGES} messages are taken.");
+        return Err(ApiError::invalid("messages", rule));
+    }
+    let session = session(desk, persona, &said).await?;
+    let (agent, scope) = (&desk.agent, &desk.scope);
+    let named = said.message_id.as_deref().map(MessageId::new);
+    if said.trigger.as_deref() == Some("regenerate-message") {
+        let message = match named.filter(|id| !id.as_str().is_empty()) {
+            Some(message) => Some(message),
+            None => session.leaf.clone(),
+        };
+        let message = message.ok_or_else(|| {
+            ApiError::invalid("messageId", "Nothing was said yet that could be answered again.")
+        })?;
+        return agent.answer_again(scope, &session, &message, None).await;
+    }
+    let Some(at) = said.messages.iter().rposition(|message| message.role == "user") else {
+        let rule = "The messages must hold one of the user's, to be answered.";
+        return Err(ApiError::invalid("messages", rule));
+    };
+    let words = said.messages[at].text();
+    let before = said.messages[..at].iter().rev().filter_map(|message| message.id.as_deref());
+    let before = before.map(MessageId::new).find(|id| !id.as_str().is_empty());
+    let follows = match before {
+        // A client with a history of its own says where in ours it stands.
+        Some(id) if is_said_in(desk, &session.id, &id).await? => Follows::After(id),
+        Some(_) => Follows::Leaf,
+        // The first message in other words is another beginning.
+        None if named.is_some() => Follows::Nothing,
+        None => Follows::Leaf,
+    };
+    agent.say_in_session(scope, &session, &words, follows, None).await
+}
+
+async fn is_said_in(
+    desk: &Desk,
+    session: &ConversationId,
+    message: &MessageId,
+) -> Result<bool, ApiError> {
+    match desk.read().await?.conversation_of(message).await.map_err(ApiError::from) {
+        Ok(conversation) => Ok(conversation == *session),
+        Err(ApiError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The session that the client means, with what it sets for it; a new one when it names none, or calls it
+/// by a name of its own that we do not know yet.
+async fn session(
+    desk: &Desk,
+    persona: &PersonaId,
+    said: &Said,
+) -> Result<PlaygroundSession, ApiError> {
+    let (agent, scope) = (&desk.agent, &desk.scope);
+    let known = match (&said.session_id, &said.id) {
+        (Some(id), _) => {
+            Some(agent.session(scope, persona, &ConversationId::new(id.as_str())).await?)
+        }
+        (None, Some(id)) => {
+            match agent.session(scope, persona, &ConversationId::new(id.as_str())).await {
+                Ok(session) => Some(session),
+                Err(ApiError::NotFound { .. }) => None,
+                Err(error) => return Err(error),
+            }
+        }
+        (None, None) => None,
+    };
+    let (model, variables) = (said.model(), said.variables.clone());
+    match known {
+        Some(session) => {
+            let model = model.filter(|model| *model != session.model);
+            let variables = variables.filter(|variables| *variables != session.variables);
+            if model.is_none() && variables.is_none() {
+                return Ok(session);
+            }
+            let changes = SessionChanges { model, variables, ..SessionChanges::default() };
+            agent.change_session(scope, persona, &session.id, changes).await
+        }
+        None => {
+            let id = said.id.as_deref().filter(|id| is_wellformed(id));
+            let new = NewSession {
+                id: id.map(ConversationId::new),
+                persona: persona.clone(),
+                model: model.unwrap_or_default(),
+                variables: variables.unwrap_or_default(),
+                ..NewSession::default()
+            };
+            agent.create_session(scope, new).await
+        }
+    }
+}
+
+async fn resume(
+    State(state): State<AppState>,
+    desk: Desk,
+    Segments(path): Segments<SessionPath>,
+) -> Result<Response, ApiError> {
+    let session = desk.agent.session(&desk.scope, &path.id, &path.session_id).await?;
+    let run = desk.read().await?.run_going_on(&session.id).await?;
+    let Some(run) = run else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+    let events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
+    Ok(ui_stream::respond(&run, events, state.closing))
+}
+
+/// What was stopped.
+#[derive(Serialize, JsonSchema)]
+struct Stopped {
+    /// The run, as it ended; `null` when nothing was going on.
+    run: Option<Run>,
+}
+
+async fn stop(
+    desk: Desk,
+    Segments(path): Segments<SessionPath>,
+) -> Result<Json<Stopped>, ApiError> {
+    let session = desk.agent.session(&desk.scope, &path.id, &path.session_id).await?;
+    Ok(Json(Stopped { run: desk.agent.stop_session(&desk.scope, &session.id).await? }))
+}

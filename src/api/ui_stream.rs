@@ -1,0 +1,485 @@
+//! The AI SDK's UI message stream, version 1: what a run tells, as its clients read it.
+//!
+//! Clients end a stream at what they do not know, older ones also at keys they do not know. So only what
+//! every version knows is sent, and everything of our own travels in the message's metadata.
+
+use std::sync::Arc;
+
+use async_stream::stream as made_of;
+use axum::{
+    http::HeaderValue,
+    response::{IntoResponse, Response},
+};
+use futures_util::{Stream, StreamExt};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::sse::{Event, stream};
+use crate::{
+    agent::SessionPath,
+    domain::{
+        error::ApiError,
+        event::{RunEvent, Stamped},
+        id::{CallId, ConversationId, MessageId, PartId, RunId},
+        message::{Message, PartBody, Role},
+        run::{Run, RunStatus, Spent, StopReason},
+    },
+};
+
+/// One piece of the stream.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Chunk {
+    Start { message_id: MessageId, message_metadata: Metadata },
+    StartStep,
+    TextStart { id: PartId },
+    TextDelta { id: PartId, delta: String },
+    TextEnd { id: PartId },
+    ReasoningStart { id: PartId },
+    ReasoningDelta { id: PartId, delta: String },
+    ReasoningEnd { id: PartId },
+    ToolInputStart { tool_call_id: CallId, tool_name: String },
+    ToolInputAvailable { tool_call_id: CallId, tool_name: String, input: Value },
+    ToolOutputAvailable { tool_call_id: CallId, output: Value },
+    ToolOutputError { tool_call_id: CallId, error_text: String },
+    FinishStep,
+    MessageMetadata { message_metadata: Metadata },
+    Finish,
+    Abort,
+    Error { error_text: String },
+}
+
+/// What we say of a message beside its words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// The session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<ConversationId>,
+    /// The run, which is also its trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<RunId>,
+    /// The model that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<&'static str>,
+    /// What it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// A message as a client keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UiMessage {
+    /// The identifier.
+    pub id: MessageId,
+    /// Who says it.
+    pub role: Role,
+    /// What we say of it beside its words.
+    pub metadata: Metadata,
+    /// Its parts, as the AI SDK shapes them.
+    pub parts: Vec<Value>,
+}
+
+/// What is being told of at the moment.
+#[derive(Clone, Debug, PartialEq)]
+enum Open {
+    Text(PartId),
+    Reasoning(PartId),
+}
+
+/// Turns what a run tells into the stream.
+pub struct Projection {
+    session: ConversationId,
+    run: RunId,
+    open: Option<Open>,
+    in_step: bool,
+    unanswered: Vec<CallId>,
+}
+
+impl Projection {
+    /// Nothing told yet.
+    pub fn new(run: &Run) -> Self {
+        Self {
+            session: run.conversation_id.clone(),
+            run: run.id.clone(),
+            open: None,
+            in_step: false,
+            unanswered: Vec::new(),
+        }
+    }
+
+    fn close_part(&mut self) -> Option<Chunk> {
+        Some(match self.open.take()? {
+            Open::Text(id) => Chunk::TextEnd { id },
+            Open::Reasoning(id) => Chunk::ReasoningEnd { id },
+        })
+    }
+
+    /// Ends the step with all that is open in it: every call gets an answer.
+    fn close_step(&mut self) -> Vec<Chunk> {
+        let mut chunks: Vec<Chunk> = self.close_part().into_iter().collect();
+        let left = std::mem::take(&mut self.unanswered).into_iter();
+        chunks.extend(left.map(|tool_call_id| Chunk::ToolOutputError {
+            tool_call_id,
+            error_text: "The run ended before this tool gave its result.".into(),
+        }));
+        if std::mem::take(&mut self.in_step) {
+            chunks.push(Chunk::FinishStep);
+        }
+        chunks
+    }
+
+    /// What an event becomes.
+    pub fn project(&mut self, event: &RunEvent) -> Vec<Chunk> {
+        match event {
+            RunEvent::Started { reply_id, model } => vec![Chunk::Start {
+                message_id: reply_id.clone(),
+                message_metadata: Metadata {
+                    session_id: Some(self.session.clone()),
+                    trace_id: Some(self.run.clone()),
+                    model: Some(model.clone()),
+                    ..Metadata::default()
+                },
+            }],
+            RunEvent::StepStarted { .. } => {
+                let mut chunks = self.close_step();
+                self.in_step = true;
+                chunks.push(Chunk::StartStep);
+                chunks
+            }
+            RunEvent::Text { part, delta } => {
+                let (id, delta) = (part.clone(), delta.clone());
+                let mut chunks = self.open_part(Open::Text(id.clone()));
+                chunks.push(Chunk::TextDelta { id, delta });
+                chunks
+            }
+            RunEvent::Reasoning { part, delta } => {
+                let (id, delta) = (part.clone(), delta.clone());
+                let mut chunks = self.open_part(Open::Reasoning(id.clone()));
+                chunks.push(Chunk::ReasoningDelta { id, delta });
+                chunks
+            }
+            RunEvent::PartEnded { .. } => self.close_part().into_iter().collect(),
+            RunEvent::ToolCall { call, .. } => {
+                let mut chunks: Vec<Chunk> = self.close_part().into_iter().collect();
+                let (tool_call_id, tool_name) = (call.call.clone(), call.name.clone());
+                self.unanswered.push(tool_call_id.clone());
+                chunks.push(Chunk::ToolInputStart {
+                    tool_call_id: tool_call_id.clone(),
+                    tool_name: tool_name.clone(),
+                });
+                let input = call.input.clone();
+                chunks.push(Chunk::ToolInputAvailable { tool_call_id, tool_name, input });
+                chunks
+            }
+            RunEvent::ToolResult { result, .. } => {
+                let tool_call_id = result.call.clone();
+                self.unanswered.retain(|open| *open != tool_call_id);
+                vec![match result.is_error {
+                    true => {
+                        let error_text = result.output.clone();
+                        Chunk::ToolOutputError { tool_call_id, error_text }
+                    }
+                    false => {
+                        let output = Value::String(result.output.clone());
+                        Chunk::ToolOutputAvailable { tool_call_id, output }
+                    }
+                }]
+            }
+            // The results of a step's tools belong to it, and are still to come.
+            RunEvent::StepEnded { .. } | RunEvent::Retrying { .. } => Vec::new(),
+            RunEvent::Ended { status, stop, error, spent } => {
+                let mut chunks = self.close_step();
+                chunks.push(Chunk::MessageMetadata {
+                    message_metadata: Metadata {
+                        finish_reason: Some(finish_reason(*status, *stop)),
+                        spent: Some(*spent),
+                        ..Metadata::default()
+                    },
+                });
+                chunks.push(match (status, error) {
+                    (RunStatus::Stopped, _) => Chunk::Abort,
+                    (RunStatus::Done, _) | (_, None) => Chunk::Finish,
+                    (_, Some(error)) => Chunk::Error { error_text: error.to_string() },
+                });
+                chunks
+            }
+        }
+    }
+
+    /// Opens a part, unless it is open.
+    fn open_part(&mut self, wanted: Open) -> Vec<Chunk> {
+        if self.open.as_ref() == Some(&wanted) {
+            return Vec::new();
+        }
+        let mut chunks: Vec<Chunk> = self.close_part().into_iter().collect();
+        chunks.push(match &wanted {
+            Open::Text(id) => Chunk::TextStart { id: id.clone() },
+            Open::Reasoning(id) => Chunk::ReasoningStart { id: id.clone() },
+        });
+        self.open = Some(wanted);
+        chunks
+    }
+}
+
+/// Why a run ended, in the AI SDK's words.
+fn finish_reason(status: RunStatus, stop: Option<StopReason>) -> &'static str {
+    match (status, stop) {
+        (RunStatus::Failed | RunStatus::Interrupted, _) => "error",
+        (_, Some(StopReason::EndTurn | StopReason::StopSequence)) => "stop",
+        (_, Some(StopReason::MaxTokens | StopReason::ContextExceeded)) => "length",
+        (_, Some(StopReason::Refusal)) => "content-filter",
+        (_, Some(StopReason::ToolUse)) => "tool-calls",
+        (_, Some(StopReason::PauseTurn | StopReason::Limit | StopReason::Other) | None) => "other",
+    }
+}
+
+/// The stream of a run, from its beginning to its end.
+pub fn respond(
+    run: &Run,
+    events: impl Stream<Item = Result<Arc<Stamped>, ApiError>> + Send + 'static,
+    closing: CancellationToken,
+) -> Response {
+    let mut projection = Projection::new(run);
+    let told = made_of! {
+        let mut events = std::pin::pin!(events);
+        while let Some(event) = events.next().await {
+            let chunks = match event {
+                Ok(stamped) => projection.project(&stamped.event),
+                Err(error) => vec![Chunk::Error { error_text: error.to_string() }],
+            };
+            for chunk in chunks {
+                yield Event::telling(&chunk);
+            }
+        }
+        yield Event::done();
+    };
+    let mut response = stream(told, closing).of_run(&run.id).into_response();
+    let headers = response.headers_mut();
+    headers.insert("x-vercel-ai-ui-message-stream", HeaderValue::from_static("v1"));
+    headers.insert("cache-control", HeaderValue::from_static("no-cache, no-transform"));
+    if let Ok(session) = HeaderValue::from_str(run.conversation_id.as_str()) {
+        headers.insert("greenroom-session-id", session);
+    }
+    response
+}
+
+/// The messages of a session's branch, as a client keeps them.
+pub fn ui_messages(path: &SessionPath) -> Vec<UiMessage> {
+    path.items.iter().map(|item| ui_message(&item.message)).collect()
+}
+
+fn ui_message(message: &Message) -> UiMessage {
+    let mut parts: Vec<Value> = Vec::new();
+    // A step begins where the model speaks after results.
+    let mut fresh = message.role == Role::Assistant;
+    for part in &message.parts {
+        if let PartBody::ToolResult(result) = &part.body {
+            let call = parts.iter_mut().find(|known| known["toolCallId"] == json!(result.call));
+            if let Some(call) = call {
+                match result.is_error {
+                    true => {
+                        call["state"] = json!("output-error");
+                        call["errorText"] = json!(result.output);
+                    }
+                    false => {
+                        call["state"] = json!("output-available");
+                        call["output"] = json!(result.output);
+                    }
+                }
+            }
+            fresh = true;
+            continue;
+        }
+        if std::mem::take(&mut fresh) {
+            parts.push(json!({"type": "step-start"}));
+        }
+        match &part.body {
+            PartBody::Text(text) => {
+                parts.push(json!({"type": "text", "text": text, "state": "done"}));
+            }
+            PartBody::Reasoning(text) if !text.is_empty() => {
+                parts.push(json!({"type": "reasoning", "text": text, "state": "done"}));
+            }
+            PartBody::ToolCall(call) => parts.push(json!({
+                "type": format!("tool-{}", call.name),
+                "toolCallId": call.call,
+                "state": "input-available",
+                "input": call.input,
+            })),
+            PartBody::Reasoning(_) | PartBody::ToolResult(_) => {}
+        }
+    }
+    let metadata = match message.role {
+        Role::User => Metadata::default(),
+        Role::Assistant => Metadata {
+            trace_id: message.run_id.clone(),
+            model: Some(message.model.clone()),
+            spent: Some(message.spent),
+            ..Metadata::default()
+        },
+    };
+    UiMessage { id: message.id.clone(), role: message.role, metadata, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        message::{Part, ToolCall, ToolResult},
+        run::Usage,
+        timestamp::Timestamp,
+    };
+
+    fn run() -> Run {
+        Run {
+            id: "r".into(),
+            conversation_id: "s".into(),
+            message_id: "m".into(),
+            reply_id: "a".into(),
+            round_id: "r".into(),
+            place: 0,
+            follows_id: None,
+            persona_id: "p".into(),
+            persona_revision: 1,
+            model: "demo".into(),
+            status: RunStatus::Running,
+            stop: None,
+            error: None,
+            spent: Spent::default(),
+            created_at: Timestamp(0),
+            ended_at: None,
+        }
+    }
+
+    fn words(part: &str, delta: &str) -> RunEvent {
+        RunEvent::Text { part: part.into(), delta: delta.into() }
+    }
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall { call: id.into(), name: "ls".into(), input: json!({}) }
+    }
+
+    fn result(id: &str, is_error: bool) -> ToolResult {
+        ToolResult {
+            call: id.into(),
+            name: "ls".into(),
+            output: "out".into(),
+            is_error,
+            change_id: None,
+            sources: Vec::new(),
+        }
+    }
+
+    fn ended(status: RunStatus, error: Option<ApiError>) -> RunEvent {
+        let stop = Some(StopReason::EndTurn);
+        RunEvent::Ended { status, stop, error, spent: Spent::default() }
+    }
+
+    /// The types of all that is sent, in order.
+    fn types(events: &[RunEvent]) -> Vec<String> {
+        let mut projection = Projection::new(&run());
+        let chunks = events.iter().flat_map(|event| projection.project(event)).collect::<Vec<_>>();
+        chunks.iter().map(|chunk| json!(chunk)["type"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_step_ends_after_the_results_of_its_tools() {
+        let events = [
+            RunEvent::Started { reply_id: "a".into(), model: "demo".into() },
+            RunEvent::StepStarted { step: 1 },
+            RunEvent::Reasoning { part: "p1".into(), delta: "hm".into() },
+            words("p2", "Hel"),
+            words("p2", "lo"),
+            RunEvent::PartEnded { part: "p2".into(), carried: None },
+            RunEvent::ToolCall { part: "p3".into(), call: call("c1"), carried: None },
+            RunEvent::ToolCall { part: "p4".into(), call: call("c2"), carried: None },
+            RunEvent::StepEnded { step: 1, stop: StopReason::ToolUse, usage: Usage::default() },
+            RunEvent::ToolResult { part: "p5".into(), result: result("c2", true) },
+            RunEvent::ToolResult { part: "p6".into(), result: result("c1", false) },
+            RunEvent::StepStarted { step: 2 },
+            words("p7", "Done."),
+            ended(RunStatus::Done, None),
+        ];
+
+        assert_eq!(
+            types(&events),
+            [
+                "start",
+                "start-step",
+                "reasoning-start",
+                "reasoning-delta",
+                "reasoning-end",
+                "text-start",
+                "text-delta",
+                "text-delta",
+                "text-end",
+                "tool-input-start",
+                "tool-input-available",
+                "tool-input-start",
+                "tool-input-available",
+                "tool-output-error",
+                "tool-output-available",
+                "finish-step",
+                "start-step",
+                "text-start",
+                "text-delta",
+                "text-end",
+                "finish-step",
+                "message-metadata",
+                "finish",
+            ]
+        );
+    }
+
+    #[test]
+    fn whatever_is_open_at_the_end_is_closed_and_the_end_says_how_it_came() {
+        let begun = [
+            RunEvent::StepStarted { step: 1 },
+            RunEvent::ToolCall { part: "p".into(), call: call("c"), carried: None },
+        ];
+        let with = |end: RunEvent| types(&[&begun[..], &[end]].concat())[3..].to_vec();
+        let failed = ApiError::NotNow { reason: "No.".into() };
+        let middle = ["tool-output-error", "finish-step", "message-metadata"];
+
+        for (end, last) in [
+            (ended(RunStatus::Stopped, None), "abort"),
+            (ended(RunStatus::Failed, Some(failed)), "error"),
+            (ended(RunStatus::Done, None), "finish"),
+        ] {
+            assert_eq!(with(end), [&middle[..], &[last]].concat());
+        }
+    }
+
+    #[test]
+    fn a_kept_message_has_the_parts_that_the_stream_would_have_made() {
+        let part = |body| Part { id: "p".into(), at: Timestamp(0), body, carried: None };
+        let parts = vec![
+            part(PartBody::Text("Look.".into())),
+            part(PartBody::ToolCall(call("c"))),
+            part(PartBody::ToolResult(result("c", false))),
+            part(PartBody::Reasoning(String::new())),
+            part(PartBody::Text("Done.".into())),
+        ];
+
+        let message = ui_message(&run().reply(parts));
+
+        assert_eq!(
+            message.parts,
+            [
+                json!({"type": "step-start"}),
+                json!({"type": "text", "text": "Look.", "state": "done"}),
+                json!({"type": "tool-ls", "toolCallId": "c", "state": "output-available",
+                    "input": {}, "output": "out"}),
+                json!({"type": "step-start"}),
+                json!({"type": "text", "text": "Done.", "state": "done"}),
+            ]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! Files: written by tools and by people, seen from their branch, and bounded.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{call, content, in_session, paths, read, say, script, tinker, words};
+use crate::support::{House, error, on_both, request};
+
+on_both!(
+    tools_write_read_edit_find_and_delete_files,
+    calls_side_by_side_lose_nothing,
+    files_follow_the_branch,
+    a_person_puts_files_in_and_takes_them_out,
+    no_path_leads_out_and_no_file_is_too_large,
+);
+
+async fn tools_write_read_edit_find_and_delete_files(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[
+        json!([
+            call("write_file", json!({"path": "/notes/plan.md", "content": "one\ntwo\nthree\n"})),
+            call("write_file", json!({"path": "main.py", "content": "print(2)"})),
+        ]),
+        json!([
+            call(
+                "edit_file",
+                json!({"path": "notes/plan.md", "old_string": "two", "new_string": "2"})
+            ),
+            call(
+                "edit_file",
+                json!({"path": "notes/plan.md", "old_string": "e", "new_string": "E"})
+            ),
+        ]),
+        json!([
+            call("ls", json!({})),
+            call("read_file", json!({"path": "notes/plan.md", "first_line": 2})),
+            call("glob", json!({"pattern": "**/*.md"})),
+            call("grep", json!({"pattern": "T(wo|hree)", "ignore_case": true})),
+        ]),
+        json!([call("delete_file", json!({"path": "main.py"}))]),
+        json!([{"text": "Done."}]),
+    ]));
+
+    let told = say(&playing, &home, words("Work")).await;
+
+    assert_eq!(
+        told.outputs(),
+        [
+            "“notes/plan.md” was made (14 bytes).",
+            "“main.py” was made (8 bytes).",
+            "The passage of “notes/plan.md” was replaced.",
+            "The passage occurs 3 times. Nothing was changed. Give more of its surroundings so that \
+             it occurs once, or set replace_all.",
+            "notes/ (1 file)\nmain.py (8 bytes)",
+            "2\t2\n3\tthree",
+            "notes/plan.md",
+            "notes/plan.md:3: three",
+            "“main.py” was deleted.",
+        ]
+    );
+    assert_eq!(paths(&house, &home, &told.session).await, ["notes/plan.md"]);
+    assert_eq!(content(&house, &home, &told.session, "notes/plan.md").await, "one\n2\nthree\n");
+}
+
+async fn calls_side_by_side_lose_nothing(house: House) {
+    let home = tinker(&house).await;
+    let write = |n: usize| call("write_file", json!({"path": format!("f{n}"), "content": "x"}));
+    let append = |n: usize| {
+        let (old, new) = ("end", format!("{n}\nend"));
+        call("edit_file", json!({"path": "log", "old_string": old, "new_string": new}))
+    };
+    let mut first: Vec<Value> = (0..20).map(write).collect();
+    first.push(call("write_file", json!({"path": "log", "content": "end"})));
+    let playing = house.playing(&script(&[
+        json!(first),
+        json!((0..20).map(append).collect::<Vec<_>>()),
+        json!([{"text": "Done."}]),
+    ]));
+
+    let told = say(&playing, &home, words("Work")).await;
+
+    assert_eq!(told.of("tool-output-error"), Vec::<&Value>::new());
+    assert_eq!(paths(&house, &home, &told.session).await.len(), 21);
+    let log = content(&house, &home, &told.session, "log").await;
+    assert_eq!(log.lines().count(), 21, "{log}");
+}
+
+async fn files_follow_the_branch(house: House) {
+    let home = tinker(&house).await;
+    let write = |path: &str, content: &str| {
+        json!([call("write_file", json!({"path": path, "content": content}))])
+    };
+    let done = json!([{"text": "Done."}]);
+    let playing = house.playing(&script(&[
+        write("a", "first"),
+        done.clone(),
+        write("b", "second"),
+        done.clone(),
+        write("a", "other"),
+        done,
+    ]));
+    let first = say(&playing, &home, words("One")).await;
+    let session = &first.session;
+    say(&playing, &home, in_session(words("Two"), session)).await;
+    let end = read(&house, &home, session).await["leaf"].clone();
+    assert_eq!(paths(&house, &home, session).await, ["a", "b"]);
+
+    // The first message is answered again: neither file of the other branch is there.
+    let answer = first.of("start")[0]["messageId"].clone();
+    let again = json!({
+        "sessionId": session, "messages": [], "trigger": "regenerate-message", "messageId": answer,
+    });
+    say(&playing, &home, again).await;
+    assert_eq!(paths(&house, &home, session).await, ["a"]);
+    assert_eq!(content(&house, &home, session, "a").await, "other");
+
+    let go = format!("{home}/sessions/{session}/leaf");
+    house.call(Method::POST, &go, json!({"leaf": end})).await.good();
+    assert_eq!(paths(&house, &home, session).await, ["a", "b"]);
+    assert_eq!(content(&house, &home, session, "a").await, "first");
+}
+
+async fn a_person_puts_files_in_and_takes_them_out(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let files = format!("{home}/sessions/{session}/files");
+    let put = async |path: &str, text: &str| {
+        house.call(Method::PUT, &format!("{files}/{path}"), json!({"content": text})).await.status
+    };
+    assert_eq!(put("data/a.csv", "x,y\n1,2\n").await, 204);
+    assert_eq!(put("data/a.csv", "x,y\n3,4\n").await, 204);
+
+    // What was put in before anything was said is there on every branch.
+    let playing = house.playing(&script(&[
+        json!([call("read_file", json!({"path": "data/a.csv"}))]),
+        json!([{"text": "Read."}]),
+    ]));
+    let told = say(&playing, &home, in_session(words("Read"), session)).await;
+    assert_eq!(told.outputs(), ["1\tx,y\n2\t3,4"]);
+
+    let address = format!("{files}/data/a.csv");
+    let file = house.get(&address).await;
+    assert!(file.header("content-disposition").starts_with("attachment"));
+    assert_eq!(file.header("x-content-type-options"), "nosniff");
+    let archive = house.get(&format!("{home}/sessions/{session}/files.zip")).await;
+    assert_eq!(archive.header("content-type"), "application/zip");
+    assert_eq!(house.send(request(Method::DELETE, &address, None)).await.status, 204);
+    assert_eq!(house.send(request(Method::DELETE, &address, None)).await.status, 404);
+    assert_eq!(paths(&house, &home, session).await, Vec::<String>::new());
+
+    let boundary = "----b";
+    let form = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"up.txt\"\r\n\r\nup\r\n--{boundary}--\r\n"
+    );
+    let mut upload = request(
+        Method::POST,
+        &format!("{home}/sessions/{session}/upload"),
+        Some(form.into_bytes()),
+    );
+    let kind = format!("multipart/form-data; boundary={boundary}");
+    upload.headers_mut().insert("content-type", kind.parse().unwrap());
+    let sent = house.send(upload).await;
+    assert_eq!(sent.status, 303, "{}", sent.text);
+    assert!(!sent.header("location").contains("__err"), "{}", sent.header("location"));
+    assert_eq!(content(&house, &home, session, "up.txt").await, "up");
+}
+
+async fn no_path_leads_out_and_no_file_is_too_large(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let files = format!("{home}/sessions/{session}/files");
+    for odd in ["%2e%2e/x", "a/%2e%2e/%2e%2e/x", "a%5cb", "a%00b", "a//b", "%20a", "a%e2%80%aeb"] {
+        let address = format!("{files}/{odd}");
+        let answer = house.call(Method::PUT, &address, json!({"content": "x"})).await;
+        assert_eq!(answer.error(), error(422, "invalid", "path"), "{odd}");
+    }
+    let large = "x".repeat(1024 * 1024 + 1);
+    let answer = house.call(Method::PUT, &format!("{files}/a"), json!({"content": large})).await;
+    assert_eq!(answer.error(), error(422, "invalid", "content"));
+    house.call(Method::PUT, &format!("{files}/a"), json!({"content": "x"})).await;
+    let within = house.call(Method::PUT, &format!("{files}/a/b"), json!({"content": "x"})).await;
+    assert_eq!(within.error(), error(422, "invalid", "path"));
+    assert_eq!(paths(&house, &home, session).await, ["a"]);
+}
