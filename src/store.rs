@@ -49,6 +49,7 @@ pub use picture::{DaySpent, NewPicture, PictureFilter};
 pub use proposal::{Decision, ProposalRow};
 pub use run::{Answered, EventRow, OwnedRun};
 pub use search::{FoundDocument, Term, Wanted};
+pub use settings::ModelSettings;
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use tree::{Mark, MarkedMessage};
 pub use vector::{Near, Unembedded};
