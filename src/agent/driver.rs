@@ -268,7 +268,8 @@ impl Drive {
             Some(answer) => Ok(answer),
             None => {
                 let mut link = self.agent.read(&self.scope).await?;
-                self.agent.ask_model(&mut link, &self.run, &self.brief, self.live.parts()).await
+                let so_far = self.live.parts();
+                self.agent.ask_model(&mut link, &self.run, &self.brief, None, so_far).await
             }
         }
     }

@@ -111,9 +111,8 @@ impl Agent {
         };
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
-        let message = message.id;
-        reach.keep(&mut link, &message).await?;
-        self.start(link, scope, Order::now(conversation, message, brief)).await
+        reach.keep(&mut link, &message.id).await?;
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// How far a run may go that answers a message.

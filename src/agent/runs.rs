@@ -51,6 +51,8 @@ pub(super) struct Order {
     pub conversation: Conversation,
     /// The message that asks for it.
     pub message: MessageId,
+    /// That message, when it was only just written.
+    pub said: Option<Message>,
     /// Who speaks, and how it is reached.
     pub brief: Brief,
     /// The test input that it answers, at this revision.
@@ -72,11 +74,18 @@ impl Order {
             follows: None,
             conversation,
             message,
+            said: None,
             brief,
             answers: None,
             wait: None,
             stopped: CancellationToken::new(),
         }
+    }
+
+    /// A run that answers what was only just said, at once.
+    pub fn answering(conversation: Conversation, said: Message, brief: Brief) -> Self {
+        let message = said.id.clone();
+        Self { said: Some(said), ..Self::now(conversation, message, brief) }
     }
 }
 
@@ -209,7 +218,7 @@ impl Agent {
         order: Order,
     ) -> Result<Option<Begun>, ApiError> {
         let at = now();
-        let Order { id, round, place, follows, conversation, message, .. } = order;
+        let Order { id, round, place, follows, conversation, message, said, .. } = order;
         let Order { brief, answers, wait, stopped, .. } = order;
         let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
         let run = Run {
@@ -253,7 +262,7 @@ impl Agent {
         let asked = match wait {
             Some(_) => None,
             None => {
-                let answer = self.ask_model(link, &run, &brief, Vec::new()).await?;
+                let answer = self.ask_model(link, &run, &brief, said, Vec::new()).await?;
                 Some(Asked { answer, at: Instant::now() })
             }
         };
@@ -371,7 +380,7 @@ impl Agent {
         let message = said(conversation.leaf.clone(), GO_ON, now());
         link.insert_message(&conversation.id, &message).await?;
         reach.keep(&mut link, &message.id).await?;
-        self.start(link, scope, Order::now(conversation, message.id, brief)).await
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// A link that writes, and the conversation of a run that has ended and is the last there. Nobody else
