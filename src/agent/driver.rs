@@ -15,7 +15,8 @@ use super::{
     desk::{Heard, ToolDesk},
     live::{Added, Live},
     notes::Sight,
-    runs::{close, opening},
+    prompt,
+    runs::{close, ended_row, opening},
     tool::{Effect, MAX_RESULT_BYTES, Registry},
     tools,
     turn::{Finish, Input, Step, Turn},
@@ -390,13 +391,14 @@ impl Drive {
         let ended = self.run.ended();
         let parts = self.live.parts();
         let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
-        let seq = self.live.seal(now(), ended, &self.agent.shared.log).await;
+        let (seq, rest) = self.live.seal(now(), ended, &self.agent.shared.log).await;
         let mut told = false;
         loop {
             let kept = async {
                 let mut link = self.agent.shared.store.write(&self.scope.space).await?;
-                let closed =
-                    close(&mut link, &self.scope.space, &self.run, parts.clone(), seq).await?;
+                let ended = ended_row(&self.scope.space, &self.run, seq);
+                let last = rest.iter().cloned().chain([ended]).collect();
+                let closed = close(&mut link, &self.run, parts.clone(), last).await?;
                 if closed && pictured {
                     ask_for_pictures(&mut link, &self.run).await?;
                 }
@@ -412,7 +414,7 @@ impl Drive {
             }
             tokio::time::sleep(RETRY).await;
         }
-        self.live.mark_written(seq);
+        self.live.mark_ended(seq);
         self.live.publish(seq);
         self.agent.shared.relay.call(&self.live);
     }

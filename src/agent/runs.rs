@@ -420,13 +420,19 @@ fn row(scope: &Scope, run: &RunId, one: &Stamped) -> EventRow {
     }
 }
 
-/// Keeps the end of a run: its last event, its message, and how it stands. `false` when it had ended.
+/// The end of a run, for the log.
+pub(super) fn ended_row(space: &SpaceId, run: &Run, seq: u64) -> EventRow {
+    let at = run.ended_at.unwrap_or(run.created_at);
+    let (space, run_id) = (space.clone(), run.id.clone());
+    EventRow { space, run: run_id, seq, lengths: Vec::new(), event: run.ended(), at }
+}
+
+/// Keeps the end of a run: its last events, its message, and how it stands. `false` when it had ended.
 pub(super) async fn close(
     link: &mut Link,
-    space: &SpaceId,
     run: &Run,
     parts: Vec<Part>,
-    seq: u64,
+    last: Vec<EventRow>,
 ) -> Result<bool, StoreError> {
     let in_chat = match link.conversation_kind(&run.conversation_id).await {
         Ok(kind) => kind == ConversationKind::Chat,
@@ -442,15 +448,13 @@ pub(super) async fn close(
         return Ok(false);
     }
     link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-    let at = run.ended_at.unwrap_or(run.created_at);
-    let (space, event) = (space.clone(), run.ended());
-    let ended = EventRow { space, run: run.id.clone(), seq, lengths: Vec::new(), event, at };
-    link.append_events(&[ended]).await?;
+    link.append_events(&last).await?;
     if in_chat {
         settle(link, run, parts).await?;
         refresh_index(link, &Entity::from(&run.conversation_id)).await?;
     } else if !parts.is_empty() {
         link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
+        let at = run.ended_at.unwrap_or(run.created_at);
         link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
     }
     Ok(true)
