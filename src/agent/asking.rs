@@ -75,14 +75,15 @@ impl Agent {
             }
         }
         let max_tokens = self.answer_tokens(route);
-        let reserved = estimate(&brief.system) as u64 + max_tokens;
+        let system = brief.system();
+        let reserved = estimate(&system) as u64 + max_tokens;
         let turns = window::fit(branch, window::room(model.context, reserved), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
         });
         let ask = Ask {
             service: &route.service.service,
             model: &model.name,
-            system: &brief.system,
+            system: &system,
             turns: &turns,
             tools: if model.tools { brief.tools.specs() } else { &[] },
             max_tokens,

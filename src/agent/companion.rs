@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use super::{Agent, driver::Brief, prompt};
+use super::{
+    Agent,
+    driver::{Brief, System},
+};
 use crate::{
     changes::{Gate, Scope},
     domain::{
@@ -109,7 +112,6 @@ impl Agent {
     pub(super) async fn companion_brief(&self, scope: &Scope) -> Result<Brief, ApiError> {
         let persona = self.companion(scope).await?;
         let route = self.route(scope, &persona.fields.model).await?;
-        let system = prompt::companion(&persona);
         let tools = self.shared.companion_tools.clone();
         // Nothing that it proposes is applied, whatever its own page says.
         let tier = match persona.fields.tier {
@@ -117,7 +119,8 @@ impl Agent {
             Tier::Suggest | Tier::Act => Tier::Suggest,
         };
         let persona = Arc::new(persona);
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
+        let system = System::Companion;
+        Ok(Brief { persona, route, system, tools, tier, context: None, chat: None })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Does the waiting for the loop: asks the model, runs the tools, keeps what they say.
 
-use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
@@ -49,7 +49,7 @@ pub struct Brief {
     /// The model.
     pub route: Route,
     /// What it is told before all else.
-    pub system: Arc<str>,
+    pub system: System,
     /// What it may use.
     pub tools: Registry,
     /// How far it may go by itself.
@@ -58,6 +58,29 @@ pub struct Brief {
     pub context: Option<Arc<Sight>>,
     /// What is special in a chat.
     pub chat: Option<Arc<ChatBrief>>,
+}
+
+/// What a model is told before all else. What is long and always the same is made when it is sent: thousands
+/// of runs need not hold it.
+#[derive(Clone)]
+pub enum System {
+    /// That it works on the persona.
+    PersonaAgent,
+    /// That it is the companion.
+    Companion,
+    /// This.
+    Told(Arc<str>),
+}
+
+impl Brief {
+    /// What the model is told before all else.
+    pub fn system(&self) -> Cow<'_, str> {
+        match &self.system {
+            System::PersonaAgent => prompt::persona_agent(&self.persona).into(),
+            System::Companion => prompt::companion(&self.persona).into(),
+            System::Told(told) => Cow::Borrowed(told),
+        }
+    }
 }
 
 /// What is special about speaking in a chat.
@@ -145,10 +168,10 @@ impl Agent {
         live.over.cancel();
         if drive.brief.chat.is_some() {
             let space = drive.scope.space.clone();
-            self.go_on_in(space, drive.run.conversation_id.clone()).await;
+            self.go_on_in(space, drive.run.conversation_id.clone()).boxed().await;
         }
         if drive.brief.chat.is_some() && drive.run.status == RunStatus::Done {
-            self.name_chat(&drive.scope, &drive.run).await;
+            self.name_chat(&drive.scope, &drive.run).boxed().await;
         }
     }
 }
@@ -171,7 +194,7 @@ impl Drive {
             None => None,
             Some(line) => tokio::select! {
                 permit = line.acquire_owned() => {
-                    match self.begin().await {
+                    match self.begin().boxed().await {
                         Ok(true) => permit.ok(),
                         // It was ended elsewhere while it stood in line.
                         Ok(false) => {
@@ -283,7 +306,7 @@ impl Drive {
 
     async fn ask_model(&mut self) -> Vec<Step> {
         // What is there already is taken together: it costs no wait, and one round for all of it.
-        let mut answer = match self.answer().await {
+        let mut answer = match self.answer().boxed().await {
             Ok(answer) => answer.ready_chunks(AT_ONCE),
             Err(error) => return self.turn.on(Input::Failed(error)),
         };

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::Brief,
+    driver::{Brief, System},
     notes::Sight,
-    prompt,
     runs::{Order, said},
     window::turns,
 };
@@ -133,10 +132,10 @@ impl Agent {
         let route = self.catalog_on(&mut link).await?.find(&persona.fields.model)?;
         drop(link);
         persona.fields.tier = reach.within(persona.fields.tier);
-        let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));
-        Ok(Brief { persona, route, system: system.into(), tools, tier, context: None, chat: None })
+        let system = System::PersonaAgent;
+        Ok(Brief { persona, route, system, tools, tier, context: None, chat: None })
     }
 
     /// Begins a new conversation with the agent of a persona. The old one is kept; a run in it is
