@@ -229,7 +229,9 @@ impl Link {
         let sql = format!(
             "select {COLUMNS}, (select count(*) from message m where m.space_id = run.space_id
                     and m.message_id = run.reply_id) as kept
-                from run where space_id = $1 and (run_id = $2 or round_id = $2)
+                from run where space_id = $1 and run_id in (
+                    select cast($2 as text) union all
+                    select run_id from run where space_id = $1 and round_id = $2)
                 order by place, run_id"
         );
         let space = self.space.clone();
