@@ -78,7 +78,7 @@ use crate::{
     },
     providers::{Catalog, Providers},
     search::Search,
-    store::{Link, Store},
+    store::{Link, ModelSettings, Store},
 };
 
 /// The name under which a Space's default model is kept.
@@ -194,9 +194,9 @@ impl Agent {
 
     /// The models and services of the Space that this link sees.
     async fn catalog_on(&self, link: &mut Link) -> Result<Catalog, ApiError> {
-        let (added, set) = (link.added_models().await?, link.services().await?);
-        let preferred = link.preference(DEFAULT_MODEL).await?;
-        Ok(self.shared.providers.catalog(added, set, preferred))
+        let ModelSettings { added, services, preferred } =
+            link.model_settings(DEFAULT_MODEL).await?;
+        Ok(self.shared.providers.catalog(added, services, preferred))
     }
 
     async fn read(&self, scope: &Scope) -> Result<Link, ApiError> {

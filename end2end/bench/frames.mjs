@@ -199,10 +199,12 @@ try {
   const said = page.locator("#chat-turns > .chat-turn");
   for (let before = -1; (await said.count()) !== before && (await said.count()) < rendered; ) {
     before = await said.count();
-    await page.locator("[data-earlier]").click();
+    // What was said before comes when one reads up to it; its link would lead to a page of its own.
+    await page.evaluate(() => scrollTo(0, 0));
     await page.waitForFunction((n) => document.querySelectorAll("#chat-turns > .chat-turn").length > n, before, { timeout: 5000 }).catch(() => {});
   }
   console.log(`  ${await said.count()} messages are on the page`);
+  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
   await typed(page, page.locator("#bar textarea"), "Greenroom's bar");
 } finally {
   await browser.close();

@@ -12,7 +12,7 @@ use super::{Agent, driver::Brief, notes, voices, window};
 use crate::{
     domain::{
         error::ApiError,
-        message::{Part, PartBody},
+        message::{Message, Part, PartBody},
         run::Run,
         tokens::estimate,
     },
@@ -33,18 +33,28 @@ pub(super) struct Asked {
 
 impl Agent {
     /// Asks the model of a run: the branch as this link sees it, and what the run has said and done so
-    /// far. Nothing is sent before the answer is polled, and nothing of the branch is held from then on.
+    /// far. What was only just `said` is not read again. Nothing is sent before the answer is polled, and
+    /// nothing of the branch is held from then on.
     pub(super) async fn ask_model(
         &self,
         link: &mut Link,
         run: &Run,
         brief: &Brief,
+        said: Option<Message>,
         so_far: Vec<Part>,
     ) -> Result<Answer, ApiError> {
         let (route, model) = (&brief.route, &brief.route.model);
-        let mut branch = match &brief.chat {
-            Some(chat) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
-            None => link.branch(&run.message_id).await?,
+        let mut branch = match (&brief.chat, said) {
+            (Some(chat), _) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
+            (None, None) => link.branch(&run.message_id).await?,
+            (None, Some(said)) => {
+                let mut before = match &said.parent_id {
+                    Some(parent) => link.branch(parent).await?,
+                    None => Vec::new(),
+                };
+                before.push(said);
+                before
+            }
         };
         let heard = match &brief.chat {
             Some(chat) => {
@@ -65,14 +75,15 @@ impl Agent {
             }
         }
         let max_tokens = self.answer_tokens(route);
-        let reserved = estimate(&brief.system) as u64 + max_tokens;
+        let system = brief.system();
+        let reserved = estimate(&system) as u64 + max_tokens;
         let turns = window::fit(branch, window::room(model.context, reserved), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
         });
         let ask = Ask {
             service: &route.service.service,
             model: &model.name,
-            system: &brief.system,
+            system: &system,
             turns: &turns,
             tools: if model.tools { brief.tools.specs() } else { &[] },
             max_tokens,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::{Brief, ChatBrief, Workspace},
+    driver::{Brief, ChatBrief, System, Workspace},
     prompt,
     tool::Registry,
     window,
@@ -284,7 +284,7 @@ impl Agent {
         Brief {
             persona: Arc::new(persona),
             route,
-            system: system.into(),
+            system: System::Told(system.into()),
             tools: Registry::default(),
             tier: Tier::Read,
             context: None,

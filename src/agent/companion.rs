@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::{Brief, Workspace},
-    prompt,
+    driver::{Brief, System, Workspace},
 };
 use crate::{
     changes::{Gate, Scope},
@@ -113,7 +112,6 @@ impl Agent {
     pub(super) async fn companion_brief(&self, scope: &Scope) -> Result<Brief, ApiError> {
         let persona = self.companion(scope).await?;
         let route = self.route(scope, &persona.fields.model).await?;
-        let system = prompt::companion(&persona);
         let tools = self.shared.companion_tools.clone();
         // Nothing that it proposes is applied, whatever its own page says.
         let tier = match persona.fields.tier {
@@ -124,7 +122,7 @@ impl Agent {
         Ok(Brief {
             persona,
             route,
-            system: system.into(),
+            system: System::Companion,
             tools,
             tier,
             context: None,

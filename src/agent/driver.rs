@@ -1,6 +1,6 @@
 //! Does the waiting for the loop: asks the model, runs the tools, keeps what they say.
 
-use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
@@ -15,7 +15,8 @@ use super::{
     desk::{Heard, ToolDesk},
     live::{Added, Live},
     notes::Sight,
-    runs::{close, opening},
+    prompt,
+    runs::{close, ended_row, opening},
     tool::{Effect, MAX_RESULT_BYTES, Registry},
     tools,
     turn::{Finish, Input, Step, Turn},
@@ -48,7 +49,7 @@ pub struct Brief {
     /// The model.
     pub route: Route,
     /// What it is told before all else.
-    pub system: Arc<str>,
+    pub system: System,
     /// What it may use.
     pub tools: Registry,
     /// How far it may go by itself.
@@ -68,6 +69,29 @@ pub enum Workspace {
     None,
     /// The files of a session.
     Files,
+}
+
+/// What a model is told before all else. What is long and always the same is made when it is sent: thousands
+/// of runs need not hold it.
+#[derive(Clone)]
+pub enum System {
+    /// That it works on the persona.
+    PersonaAgent,
+    /// That it is the companion.
+    Companion,
+    /// This.
+    Told(Arc<str>),
+}
+
+impl Brief {
+    /// What the model is told before all else.
+    pub fn system(&self) -> Cow<'_, str> {
+        match &self.system {
+            System::PersonaAgent => prompt::persona_agent(&self.persona).into(),
+            System::Companion => prompt::companion(&self.persona).into(),
+            System::Told(told) => Cow::Borrowed(told),
+        }
+    }
 }
 
 /// What is special about speaking in a chat.
@@ -163,10 +187,10 @@ impl Agent {
         live.over.cancel();
         if drive.brief.chat.is_some() {
             let space = drive.scope.space.clone();
-            self.go_on_in(space, drive.run.conversation_id.clone()).await;
+            self.go_on_in(space, drive.run.conversation_id.clone()).boxed().await;
         }
         if drive.brief.chat.is_some() && drive.run.status == RunStatus::Done {
-            self.name_chat(&drive.scope, &drive.run).await;
+            self.name_chat(&drive.scope, &drive.run).boxed().await;
         }
     }
 }
@@ -189,7 +213,7 @@ impl Drive {
             None => None,
             Some(line) => tokio::select! {
                 permit = line.acquire_owned() => {
-                    match self.begin().await {
+                    match self.begin().boxed().await {
                         Ok(true) => permit.ok(),
                         // It was ended elsewhere while it stood in line.
                         Ok(false) => {
@@ -287,7 +311,8 @@ impl Drive {
             Some(answer) => Ok(answer),
             None => {
                 let mut link = self.agent.read(&self.scope).await?;
-                self.agent.ask_model(&mut link, &self.run, &self.brief, self.live.parts()).await
+                let so_far = self.live.parts();
+                self.agent.ask_model(&mut link, &self.run, &self.brief, None, so_far).await
             }
         }
     }
@@ -300,7 +325,7 @@ impl Drive {
 
     async fn ask_model(&mut self) -> Vec<Step> {
         // What is there already is taken together: it costs no wait, and one round for all of it.
-        let mut answer = match self.answer().await {
+        let mut answer = match self.answer().boxed().await {
             Ok(answer) => answer.ready_chunks(AT_ONCE),
             Err(error) => return self.turn.on(Input::Failed(error)),
         };
@@ -408,13 +433,14 @@ impl Drive {
         let ended = self.run.ended();
         let parts = self.live.parts();
         let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
-        let seq = self.live.seal(now(), ended, &self.agent.shared.log).await;
+        let (seq, rest) = self.live.seal(now(), ended, &self.agent.shared.log).await;
         let mut told = false;
         loop {
             let kept = async {
                 let mut link = self.agent.shared.store.write(&self.scope.space).await?;
-                let closed =
-                    close(&mut link, &self.scope.space, &self.run, parts.clone(), seq).await?;
+                let ended = ended_row(&self.scope.space, &self.run, seq);
+                let last = rest.iter().cloned().chain([ended]).collect();
+                let closed = close(&mut link, &self.run, parts.clone(), last).await?;
                 if closed && pictured {
                     ask_for_pictures(&mut link, &self.run).await?;
                 }
@@ -430,7 +456,7 @@ impl Drive {
             }
             tokio::time::sleep(RETRY).await;
         }
-        self.live.mark_written(seq);
+        self.live.mark_ended(seq);
         self.live.publish(seq);
         self.agent.shared.relay.call(&self.live);
     }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::{Brief, Workspace},
+    driver::{Brief, System, Workspace},
     notes::Sight,
-    prompt,
     runs::{Order, said},
     window::turns,
 };
@@ -111,9 +110,8 @@ impl Agent {
         };
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
-        let message = message.id;
-        reach.keep(&mut link, &message).await?;
-        self.start(link, scope, Order::now(conversation, message, brief)).await
+        reach.keep(&mut link, &message.id).await?;
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// How far a run may go that answers a message.
@@ -134,13 +132,12 @@ impl Agent {
         let route = self.catalog_on(&mut link).await?.find(&persona.fields.model)?;
         drop(link);
         persona.fields.tier = reach.within(persona.fields.tier);
-        let system = prompt::persona_agent(&persona);
         let tools = self.shared.persona_tools.clone();
         let (tier, persona) = (persona.fields.tier, Arc::new(persona));
         Ok(Brief {
             persona,
             route,
-            system: system.into(),
+            system: System::PersonaAgent,
             tools,
             tier,
             context: None,

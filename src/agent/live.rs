@@ -15,14 +15,14 @@ use super::{log::Log, relay::Relayed};
 use crate::{
     domain::{
         event::{RunEvent, Stamped, fold},
-        id::{RunId, SpaceId},
+        id::{PartId, RunId, SpaceId},
         message::Part,
         timestamp::Timestamp,
     },
     store::EventRow,
 };
 
-/// How many events are kept at hand beyond those that are not in the log yet.
+/// How many events are kept at hand beyond those that are not kept elsewhere yet.
 const TAIL: usize = 16;
 /// When this much waits for the log, it is written at once.
 const FULL_BYTES: usize = 4 * 1024;
@@ -43,20 +43,76 @@ pub struct Live {
     state: Mutex<State>,
     /// The place of the last event that watchers may see.
     published: watch::Sender<u64>,
-    /// The place of the last event in the log.
+    /// The place of the last event in the log or in the journal.
     written: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     last: u64,
-    tail: VecDeque<Arc<Stamped>>,
-    /// What is not in the log yet.
+    /// The last events, up to `last` without a gap.
+    tail: VecDeque<AtHand>,
+    /// What is neither in the log nor in the journal yet.
     pending: Vec<EventRow>,
     pending_bytes: usize,
+    /// What is in the journal and not in the log yet: words only.
+    journaled: Vec<EventRow>,
+    journaled_bytes: usize,
+    /// What of it is on its way to the log.
+    folding: Vec<EventRow>,
     /// Whether the log's writer knows that there is something.
     queued: bool,
     parts: Vec<Part>,
+}
+
+/// An event at hand, as small as it can be: nearly all are words, and few are asked for.
+#[derive(Debug)]
+enum AtHand {
+    Text(Timestamp, PartId, Box<str>),
+    Reasoning(Timestamp, PartId, Box<str>),
+    Other(Arc<Stamped>),
+}
+
+impl AtHand {
+    fn of(seq: u64, at: Timestamp, event: RunEvent) -> Self {
+        match event {
+            RunEvent::Text { part, delta } => Self::Text(at, part, delta.into()),
+            RunEvent::Reasoning { part, delta } => Self::Reasoning(at, part, delta.into()),
+            event => Self::Other(Arc::new(Stamped { seq, at, event })),
+        }
+    }
+
+    fn stamped(&self, seq: u64) -> Arc<Stamped> {
+        let (at, event) = match self {
+            Self::Other(stamped) => return stamped.clone(),
+            Self::Text(at, part, delta) => {
+                (*at, RunEvent::Text { part: part.clone(), delta: delta.as_ref().to_owned() })
+            }
+            Self::Reasoning(at, part, delta) => {
+                (*at, RunEvent::Reasoning { part: part.clone(), delta: delta.as_ref().to_owned() })
+            }
+        };
+        Arc::new(Stamped { seq, at, event })
+    }
+}
+
+/// Where what a run told is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// With what all other runs told in the same moment. It is read after a sudden end only.
+    Journal,
+    /// Among the events of the run.
+    Log,
+}
+
+/// What the writer of the log takes of a run.
+pub struct Taken {
+    /// Where it goes.
+    pub place: Place,
+    /// The rows.
+    pub rows: Vec<EventRow>,
+    /// Whether nothing else of the run lies in the journal.
+    pub first: bool,
 }
 
 /// How soon something must be in the log.
@@ -96,7 +152,8 @@ impl Live {
         for one in &told {
             fold(&mut state.parts, one.at, &one.event);
         }
-        state.tail.extend(told.into_iter().map(Arc::new));
+        let told = told.into_iter().map(|Stamped { seq, at, event }| AtHand::of(seq, at, event));
+        state.tail.extend(told);
         Self {
             space,
             run,
@@ -120,14 +177,13 @@ impl Live {
         for event in events {
             state.last += 1;
             let seq = state.last;
-            let words = matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. });
-            hold |= !words;
+            hold |= !is_words(&event);
             if !hold {
                 seen = Some(seq);
             }
             fold(&mut state.parts, at, &event);
             state.enqueue(self, seq, at, &event);
-            state.tail.push_back(Arc::new(Stamped { seq, at, event }));
+            state.tail.push_back(AtHand::of(seq, at, event));
         }
         let queued = std::mem::replace(&mut state.queued, true);
         let urgency = match (hold || state.pending_bytes >= FULL_BYTES, queued) {
@@ -148,42 +204,78 @@ impl Live {
         self.published.send_replace(seq);
     }
 
-    /// What is not in the log yet, for its writer.
-    pub fn take_pending(&self) -> Vec<EventRow> {
+    /// What is kept nowhere yet, for the writer of the log, and where it goes. Words may go to the journal
+    /// for a while, unless they are many; all else goes to the log, with the words before it.
+    pub fn take_pending(&self, words: Place) -> Taken {
         let mut state = self.state();
         state.queued = false;
-        state.pending_bytes = 0;
-        std::mem::take(&mut state.pending)
+        let first = state.journaled.is_empty();
+        let only_words = state.pending.iter().all(|row| is_words(&row.event));
+        let bytes = state.journaled_bytes + std::mem::take(&mut state.pending_bytes);
+        let pending = std::mem::take(&mut state.pending);
+        if words == Place::Journal && only_words && bytes < FULL_BYTES {
+            state.journaled_bytes = bytes;
+            for row in &pending {
+                join_row(&mut state.journaled, row.clone());
+            }
+            return Taken { place: Place::Journal, rows: pending, first };
+        }
+        let mut rows = std::mem::take(&mut state.journaled);
+        state.journaled_bytes = 0;
+        // Whoever is behind reads them here until they are in the log.
+        state.folding.extend_from_slice(&rows);
+        for row in pending {
+            join_row(&mut rows, row);
+        }
+        Taken { place: Place::Log, rows, first }
     }
 
-    /// All up to this event is in the log.
-    pub fn mark_written(&self, seq: u64) {
+    /// All up to this event is kept there.
+    pub fn mark_written(&self, place: Place, seq: u64) {
         let mut state = self.state();
-        while state.tail.len() > TAIL && state.tail.front().is_some_and(|one| one.seq <= seq) {
+        if place == Place::Log {
+            state.folding = Vec::new();
+        }
+        while state.tail.len() > TAIL && state.first_at_hand() <= seq {
             state.tail.pop_front();
         }
         drop(state);
-        self.written.send_replace(seq);
+        self.written
+            .send_if_modified(|written| seq > std::mem::replace(written, seq.max(*written)));
     }
 
-    /// Waits until all up to this event is in the log.
+    /// All is in the log, up to this last event.
+    pub fn mark_ended(&self, seq: u64) {
+        let mut state = self.state();
+        state.journaled = Vec::new();
+        drop(state);
+        self.mark_written(Place::Log, seq);
+    }
+
+    /// Waits until all up to this event is in the log or in the journal.
     pub async fn wait_written(&self, seq: u64) {
         let mut written = self.written.subscribe();
         // The sender lives as long as we do.
         drop(written.wait_for(|written| *written >= seq).await);
     }
 
-    /// Adds the last event once all before it is in the log. It is for the caller to put it there, with
-    /// whatever belongs to the end.
-    pub async fn seal(self: &Arc<Self>, at: Timestamp, event: RunEvent, log: &Log) -> u64 {
+    /// Adds the last event once all before it is kept, and gives what the log lacks. It is for the caller to
+    /// put both there, with whatever belongs to the end.
+    pub async fn seal(
+        self: &Arc<Self>,
+        at: Timestamp,
+        event: RunEvent,
+        log: &Log,
+    ) -> (u64, Vec<EventRow>) {
         let last = self.state().last;
         log.call(self, Urgency::Now);
         self.wait_written(last).await;
         let mut state = self.state();
         state.last += 1;
         let seq = state.last;
-        state.tail.push_back(Arc::new(Stamped { seq, at, event }));
-        seq
+        state.tail.push_back(AtHand::of(seq, at, event));
+        // As they stand: what is on its way to the log must come to the same rows there.
+        (seq, state.unlogged().cloned().collect())
     }
 
     /// Says when there is something new.
@@ -198,12 +290,18 @@ impl Live {
             return Batch::Events(Vec::new());
         }
         let state = self.state();
-        match state.tail.front() {
+        let first = state.first_at_hand();
+        if first <= seen + 1 {
             // The places have no gaps, so an event stands where its number says.
-            Some(first) if first.seq <= seen + 1 => {
-                let from = usize::try_from(seen + 1 - first.seq).unwrap_or(usize::MAX);
-                let count = usize::try_from(published - seen).unwrap_or(usize::MAX);
-                Batch::Events(state.tail.iter().skip(from).take(count).cloned().collect())
+            let from = usize::try_from(seen + 1 - first).unwrap_or(usize::MAX);
+            let count = usize::try_from(published - seen).unwrap_or(usize::MAX);
+            let wanted = (seen + 1..).zip(state.tail.iter().skip(from).take(count));
+            return Batch::Events(wanted.map(|(seq, one)| one.stamped(seq)).collect());
+        }
+        match state.unlogged().next() {
+            Some(first) if first.first_seq() <= seen + 1 => {
+                let behind = state.unlogged().flat_map(|row| row.clone().split(seen));
+                Batch::Events(behind.map(Arc::new).collect())
             }
             _ => Batch::Behind,
         }
@@ -216,20 +314,24 @@ impl Live {
 }
 
 impl State {
+    /// The place of the first event at hand; of the next one, when there is none.
+    fn first_at_hand(&self) -> u64 {
+        self.last + 1 - self.tail.len() as u64
+    }
+
+    /// What is in the journal and not known to be in the log.
+    fn unlogged(&self) -> impl Iterator<Item = &EventRow> {
+        self.folding.iter().chain(&self.journaled)
+    }
+
     /// Puts an event where the log's writer finds it; words go to those of the same part before them.
     fn enqueue(&mut self, live: &Live, seq: u64, at: Timestamp, event: &RunEvent) {
+        self.pending_bytes += words(event);
         if let Some(row) = self.pending.last_mut()
-            && let Some(length) = join(&mut row.event, event)
+            && join(row, seq, event, &[])
         {
-            if row.lengths.is_empty() {
-                row.lengths.push(words(&row.event) - length);
-            }
-            row.lengths.push(length);
-            row.seq = seq;
-            self.pending_bytes += length;
             return;
         }
-        self.pending_bytes += words(event);
         self.pending.push(EventRow {
             space: live.space.clone(),
             run: live.run.clone(),
@@ -241,19 +343,42 @@ impl State {
     }
 }
 
-/// Appends words to words of the same part, and says how many bytes they were.
-fn join(row: &mut RunEvent, event: &RunEvent) -> Option<usize> {
-    match (row, event) {
+/// Appends a row to others; words go to those of the same part before them.
+fn join_row(rows: &mut Vec<EventRow>, row: EventRow) {
+    let joined = rows.last_mut().is_some_and(|last| join(last, row.seq, &row.event, &row.lengths));
+    if !joined {
+        rows.push(row);
+    }
+}
+
+/// Appends words to words of the same part. `lengths` are those of the pieces they are joined of, when they
+/// are several. `false` when it is something else.
+fn join(row: &mut EventRow, seq: u64, event: &RunEvent, lengths: &[usize]) -> bool {
+    let before = words(&row.event);
+    let length = match (&mut row.event, event) {
         (RunEvent::Text { part: known, delta: words }, RunEvent::Text { part, delta })
         | (
             RunEvent::Reasoning { part: known, delta: words },
             RunEvent::Reasoning { part, delta },
         ) if known == part => {
             words.push_str(delta);
-            Some(delta.len())
+            delta.len()
         }
-        _ => None,
+        _ => return false,
+    };
+    if row.lengths.is_empty() {
+        row.lengths.push(before);
     }
+    match lengths {
+        [] => row.lengths.push(length),
+        several => row.lengths.extend(several),
+    }
+    row.seq = seq;
+    true
+}
+
+fn is_words(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::Text { .. } | RunEvent::Reasoning { .. })
 }
 
 fn words(event: &RunEvent) -> usize {
@@ -289,7 +414,7 @@ mod tests {
             live.add(Timestamp(7), vec![text(part, delta)]);
         }
 
-        let rows = live.take_pending();
+        let rows = live.take_pending(Place::Log).rows;
 
         let told: Vec<_> = rows.into_iter().map(|row| (row.seq, row.lengths, row.event)).collect();
         assert_eq!(told, [(3, vec![1, 3, 1], text("a", "xyéz")), (4, vec![], text("b", "w"))]);
@@ -326,9 +451,35 @@ mod tests {
         }
         assert_eq!(seen(&live, 0).map(|seen| seen.len()), Some(100));
 
-        live.mark_written(90);
+        live.mark_written(Place::Log, 90);
 
         assert_eq!(seen(&live, 0), None, "it is in the log");
         assert_eq!(seen(&live, 84).map(|seen| seen.len()), Some(16));
+    }
+
+    #[test]
+    fn words_of_the_journal_are_told_from_memory_until_they_are_in_the_log() {
+        let live = live();
+        let say = |delta: &str| live.add(Timestamp(0), vec![text("a", delta)]);
+        for _ in 0..4 {
+            for _ in 0..10 {
+                say("x");
+            }
+            let Taken { place, rows, .. } = live.take_pending(Place::Journal);
+            assert_eq!((place, rows.len()), (Place::Journal, 1));
+            live.mark_written(place, rows[0].seq);
+        }
+        let all_but_one: Vec<u64> = (2..=40).collect();
+        assert_eq!(seen(&live, 1).as_ref(), Some(&all_but_one));
+
+        live.add(Timestamp(0), vec![RunEvent::StepStarted { step: 2 }]);
+        let Taken { place, rows, .. } = live.take_pending(Place::Journal);
+
+        assert_eq!(place, Place::Log);
+        let told: Vec<_> = rows.iter().map(|row| (row.seq, row.lengths.as_slice())).collect();
+        assert_eq!(told, [(40, &[1; 40][..]), (41, &[])]);
+        assert_eq!(seen(&live, 1).as_ref(), Some(&all_but_one), "not in the log yet");
+        live.mark_written(place, 41);
+        assert_eq!(seen(&live, 1), None, "it is in the log");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Agent,
     chat_tree::named,
-    driver::{Brief, Workspace},
+    driver::{Brief, System, Workspace},
     editor::check_words,
     runs::{Order, said},
 };
@@ -354,7 +354,7 @@ impl Agent {
             let named = PlaygroundSession { title: excerpt(words), ..session.clone() };
             link.set_session(&named, now()).await?;
         }
-        self.start(link, scope, Order::now(conversation, message.id, brief)).await
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// Has a message of a session answered once more, beside the answers that are there: the one that
@@ -408,7 +408,7 @@ impl Agent {
         Ok(Brief {
             persona: Arc::new(persona),
             route,
-            system: system.into(),
+            system: System::Told(system.into()),
             tools,
             tier: Tier::Read,
             context: None,

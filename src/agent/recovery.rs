@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Agent, chat_pictures::ask_for_pictures, runs::close};
+use super::{
+    Agent,
+    chat_pictures::ask_for_pictures,
+    runs::{close, ended_row},
+};
 use crate::{
     domain::{
         error::ApiError,
@@ -22,8 +26,13 @@ impl Agent {
     /// Ends the runs whose process is gone: their words stay, and they can be repeated. Called when this
     /// process starts.
     pub async fn recover(&self) -> Result<usize, ApiError> {
-        // A database that is a file is this process's alone.
-        let before = if self.shared.store.is_shared() { now().0 - SILENCE_MS } else { i64::MAX };
+        let before = if self.shared.store.is_shared() {
+            now().0 - SILENCE_MS
+        } else {
+            // A database that is a file is this process's alone, and nothing goes on in it yet.
+            self.shared.store.replay_journal().await?;
+            i64::MAX
+        };
         self.recover_left(&self.shared.node, Timestamp(before)).await
     }
 
@@ -76,7 +85,8 @@ impl Agent {
         run.error = Some(ApiError::NotNow { reason: reason.into() });
         run.spent.duration_ms = (last.0 - run.created_at.0).max(0).cast_unsigned();
         run.ended_at = Some(now());
-        let ended = close(&mut link, &space, &run, parts, seen + 1).await?;
+        let last = vec![ended_row(&space, &run, seen + 1)];
+        let ended = close(&mut link, &run, parts, last).await?;
         // Others may have waited for this one.
         if ended && self.shared.limits.pictures {
             ask_for_pictures(&mut link, &run).await?;

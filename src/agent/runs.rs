@@ -52,6 +52,8 @@ pub(super) struct Order {
     pub conversation: Conversation,
     /// The message that asks for it.
     pub message: MessageId,
+    /// That message, when it was only just written.
+    pub said: Option<Message>,
     /// Who speaks, and how it is reached.
     pub brief: Brief,
     /// The test input that it answers, at this revision.
@@ -77,6 +79,7 @@ impl Order {
             follows: None,
             conversation,
             message,
+            said: None,
             brief,
             answers: None,
             wait: None,
@@ -84,6 +87,12 @@ impl Order {
             reply: new_id(),
             so_far: Vec::new(),
         }
+    }
+
+    /// A run that answers what was only just said, at once.
+    pub fn answering(conversation: Conversation, said: Message, brief: Brief) -> Self {
+        let message = said.id.clone();
+        Self { said: Some(said), ..Self::now(conversation, message, brief) }
     }
 }
 
@@ -220,7 +229,7 @@ impl Agent {
         order: Order,
     ) -> Result<Option<Begun>, ApiError> {
         let at = now();
-        let Order { id, round, place, follows, conversation, message, .. } = order;
+        let Order { id, round, place, follows, conversation, message, said, .. } = order;
         let Order { brief, answers, wait, stopped, reply, so_far, .. } = order;
         let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
         let run = Run {
@@ -264,7 +273,7 @@ impl Agent {
         let asked = match wait {
             Some(_) => None,
             None => {
-                let answer = self.ask_model(link, &run, &brief, so_far).await?;
+                let answer = self.ask_model(link, &run, &brief, said, so_far).await?;
                 Some(Asked { answer, at: Instant::now() })
             }
         };
@@ -392,7 +401,7 @@ impl Agent {
         let message = said(conversation.leaf.clone(), GO_ON, now());
         link.insert_message(&conversation.id, &message).await?;
         reach.keep(&mut link, &message.id).await?;
-        self.start(link, scope, Order::now(conversation, message.id, brief)).await
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// A link that writes, and the conversation of a run that has ended and is the last there. Nobody else
@@ -434,13 +443,19 @@ fn row(scope: &Scope, run: &RunId, one: &Stamped) -> EventRow {
     }
 }
 
-/// Keeps the end of a run: its last event, its message, and how it stands. `false` when it had ended.
+/// The end of a run, for the log.
+pub(super) fn ended_row(space: &SpaceId, run: &Run, seq: u64) -> EventRow {
+    let at = run.ended_at.unwrap_or(run.created_at);
+    let (space, run_id) = (space.clone(), run.id.clone());
+    EventRow { space, run: run_id, seq, lengths: Vec::new(), event: run.ended(), at }
+}
+
+/// Keeps the end of a run: its last events, its message, and how it stands. `false` when it had ended.
 pub(super) async fn close(
     link: &mut Link,
-    space: &SpaceId,
     run: &Run,
     parts: Vec<Part>,
-    seq: u64,
+    last: Vec<EventRow>,
 ) -> Result<bool, StoreError> {
     let in_chat = match link.conversation_kind(&run.conversation_id).await {
         Ok(kind) => kind == ConversationKind::Chat,
@@ -456,15 +471,13 @@ pub(super) async fn close(
         return Ok(false);
     }
     link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-    let at = run.ended_at.unwrap_or(run.created_at);
-    let (space, event) = (space.clone(), run.ended());
-    let ended = EventRow { space, run: run.id.clone(), seq, lengths: Vec::new(), event, at };
-    link.append_events(&[ended]).await?;
+    link.append_events(&last).await?;
     if in_chat {
         settle(link, run, parts).await?;
         refresh_index(link, &Entity::from(&run.conversation_id)).await?;
     } else if !parts.is_empty() {
         link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
+        let at = run.ended_at.unwrap_or(run.created_at);
         link.set_leaf(&run.conversation_id, &run.reply_id, at).await?;
     }
     Ok(true)

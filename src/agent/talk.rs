@@ -182,8 +182,7 @@ impl Agent {
         let conversation = link.conversation(conversation).await?;
         let message = said(conversation.leaf.clone(), words, now());
         link.insert_message(&conversation.id, &message).await?;
-        let order = Order::now(conversation, message.id, brief);
-        self.start(link, scope, order).await
+        self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
     /// Refuses what would be in the way of a run, before anything is written for it. What is let through

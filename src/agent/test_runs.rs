@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    driver::{Brief, Workspace},
+    driver::{Brief, System, Workspace},
     prompt,
     runs::{Order, said},
     tool::Registry,
@@ -87,7 +87,7 @@ impl Agent {
     /// What a persona speaks with: its prompt, and no tools.
     async fn speaking_brief(&self, scope: &Scope, persona: Persona) -> Result<Brief, ApiError> {
         let route = self.route(scope, &persona.fields.model).await?;
-        let system = prompt::speaking(&persona.fields).into();
+        let system = System::Told(prompt::speaking(&persona.fields).into());
         let (persona, tools) = (Arc::new(persona), Registry::default());
         Ok(Brief {
             persona,

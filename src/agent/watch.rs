@@ -101,6 +101,8 @@ impl Agent {
                 Batch::Events(events) if events.is_empty() => {
                     // The sender lives as long as the run, which we hold.
                     drop(news.changed().await);
+                    // Where much is said at once, others go first, and what they say goes along.
+                    tokio::task::yield_now().await;
                 }
                 Batch::Events(events) => return Ok(events),
                 Batch::Behind => return self.logged(scope, &live.run, seen).await,

@@ -12,6 +12,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{error::ApiError, id::RunId};
@@ -20,9 +21,11 @@ use crate::domain::{error::ApiError, id::RunId};
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How many events that are ready go out as one piece.
 const TOGETHER: usize = 256;
+/// What a word needs, with all that goes around it.
+const ROOM: usize = 96;
 
 /// An event as it goes out.
-pub struct Event(String);
+pub struct Event(Vec<u8>);
 
 impl Event {
     /// One that tells this. What we tell can always be written; if not, it is one without content.
@@ -48,11 +51,14 @@ impl Event {
 
     /// JSON has no line breaks of its own, so it is one line.
     fn of(head: &str, told: &impl Serialize) -> Self {
-        let json = serde_json::to_string(told).unwrap_or_default();
-        let mut frame = String::with_capacity(head.len() + json.len() + 8);
-        for piece in [head, "data: ", &json, "\n\n"] {
-            frame.push_str(piece);
+        let mut frame = Vec::with_capacity(ROOM);
+        frame.extend_from_slice(head.as_bytes());
+        frame.extend_from_slice(b"data: ");
+        let before = frame.len();
+        if serde_json::to_writer(&mut frame, told).is_err() {
+            frame.truncate(before);
         }
+        frame.extend_from_slice(b"\n\n");
         Self(frame)
     }
 }
@@ -68,11 +74,23 @@ pub fn stream(
     let frames = made_of! {
         // What is ready goes out together: each piece costs the connection as much as the words in it.
         let mut events = Box::pin(events.take_until(closing.cancelled_owned()).ready_chunks(TOGETHER));
+        // Set anew only when it rings, not for every word.
+        let (mut bell, mut last) = (Box::pin(sleep(SIGN_OF_LIFE)), Instant::now());
         loop {
-            match tokio::time::timeout(SIGN_OF_LIFE, events.next()).await {
-                Ok(Some(some)) => yield Ok::<_, Infallible>(frame(some)),
-                Ok(None) => return,
-                Err(_) => yield Ok(Bytes::from_static(b":\n\n")),
+            tokio::select! {
+                biased;
+                some = events.next() => {
+                    let Some(some) = some else { return };
+                    last = Instant::now();
+                    yield Ok::<_, Infallible>(frame(some));
+                }
+                () = &mut bell => {
+                    if last.elapsed() >= SIGN_OF_LIFE {
+                        last = Instant::now();
+                        yield Ok(Bytes::from_static(b":\n\n"));
+                    }
+                    bell.as_mut().reset(last + SIGN_OF_LIFE);
+                }
             }
         }
     };
@@ -89,7 +107,7 @@ fn frame(events: Vec<Event>) -> Bytes {
     let mut events = events.into_iter();
     let mut frame = events.next().map(|event| event.0).unwrap_or_default();
     for event in events {
-        frame.push_str(&event.0);
+        frame.extend_from_slice(&event.0);
     }
     frame.into()
 }

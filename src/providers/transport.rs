@@ -9,6 +9,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use futures_util::{Stream, StreamExt, stream::BoxStream};
 use reqwest::{Client, Response, header, redirect::Policy};
 use sse_stream::SseStream;
+use tokio::time::{Instant, sleep};
 
 use super::{
     Artist, Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ImageSettings,
@@ -249,7 +250,7 @@ fn answer(
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                 reason: told,
             });
-            tokio::time::sleep(wait).await;
+            sleep(wait).await;
         }
     }
 }
@@ -330,15 +331,27 @@ fn decoded(
 fn pieces(response: Response, idle: Duration) -> impl Stream<Item = io::Result<bytes::Bytes>> {
     stream! {
         let mut pieces = response.bytes_stream();
+        // Set anew only when it rings: to set it for every piece costs more than many a piece.
+        let (mut bell, mut last) = (Box::pin(sleep(idle)), Instant::now());
         loop {
-            match tokio::time::timeout(idle, pieces.next()).await {
-                Ok(Some(Ok(piece))) => yield Ok(piece),
-                Ok(Some(Err(error))) => yield Err(io::Error::other(error.without_url())),
-                Ok(None) => return,
-                Err(_) => {
-                    let told = format!("nothing came for {} s", idle.as_secs());
-                    yield Err(io::Error::new(io::ErrorKind::TimedOut, told));
-                    return;
+            tokio::select! {
+                biased;
+                piece = pieces.next() => {
+                    match piece {
+                        Some(Ok(piece)) => yield Ok(piece),
+                        Some(Err(error)) => yield Err(io::Error::other(error.without_url())),
+                        None => return,
+                    }
+                    // Whoever reads may have taken its time, which is not the service's.
+                    last = Instant::now();
+                }
+                () = &mut bell => {
+                    if last.elapsed() >= idle {
+                        let told = format!("nothing came for {} s", idle.as_secs());
+                        yield Err(io::Error::new(io::ErrorKind::TimedOut, told));
+                        return;
+                    }
+                    bell.as_mut().reset(last + idle);
                 }
             }
         }

@@ -64,6 +64,7 @@ struct PersonaRow {
     created_at: i64,
     updated_at: i64,
     deleted_at: Option<i64>,
+    test_input_ids: Option<String>,
     #[sqlx(flatten)]
     fields: FieldsRow,
 }
@@ -127,7 +128,12 @@ impl Link {
     async fn persona_row(&mut self, id: &PersonaId) -> Result<PersonaRow, StoreError> {
         const SQL: &str = "select p.persona_id, p.revision, p.agent_conversation_id, p.created_at,
                 p.updated_at, p.deleted_at, v.name, v.system_prompt, v.appearance, v.notes, v.model,
-                v.tools, v.tier, v.face, v.roleplay_data
+                v.tools, v.tier, v.face, v.roleplay_data,
+                (select string_agg(t.test_input_id, ' ' order by i.position, t.test_input_id)
+                    from test_input t join test_input_version i on i.space_id = t.space_id
+                        and i.test_input_id = t.test_input_id and i.revision = t.revision
+                    where t.space_id = $1 and t.persona_id = $2 and t.deleted_at is null
+                ) as test_input_ids
             from persona p join persona_version v on v.space_id = p.space_id
                 and v.persona_id = p.persona_id and v.revision = p.revision
             where p.space_id = $1 and p.persona_id = $2";
@@ -143,8 +149,7 @@ impl Link {
         if row.deleted_at.is_some() {
             return Err(StoreError::NotFound("persona"));
         }
-        let test_input_ids = self.test_input_ids(id).await?;
-        Ok(persona(row, test_input_ids))
+        Ok(persona(row))
     }
 
     /// What stands of a persona, in the bin or not.
@@ -301,12 +306,13 @@ impl Link {
     }
 }
 
-fn persona(row: PersonaRow, test_input_ids: Vec<TestInputId>) -> Persona {
+fn persona(row: PersonaRow) -> Persona {
+    let test_input_ids = row.test_input_ids.unwrap_or_default();
     Persona {
         id: PersonaId::new(row.persona_id),
         revision: row.revision,
         fields: row.fields.into_fields(),
-        test_input_ids,
+        test_input_ids: test_input_ids.split_whitespace().map(TestInputId::from).collect(),
         agent_chat_session_id: row.agent_conversation_id.map(ConversationId::new),
         created_at: Timestamp(row.created_at),
         updated_at: Timestamp(row.updated_at),

@@ -1,5 +1,6 @@
 //! Runs, and what they told.
 
+use serde::{Deserialize, Serialize};
 use sqlx::{FromRow, QueryBuilder};
 
 use super::{Link, Store, StoreError, link::on};
@@ -65,7 +66,7 @@ impl TryFrom<RunRow> for Run {
 }
 
 /// Some events of one run that are kept as one row: one event, or words that came close together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventRow {
     /// The Space of the run.
     pub space: SpaceId,
@@ -82,8 +83,13 @@ pub struct EventRow {
 }
 
 impl EventRow {
+    /// The place of the first event in it.
+    pub fn first_seq(&self) -> u64 {
+        self.seq + 1 - self.lengths.len().max(1) as u64
+    }
+
     /// The single events, those after `seen` only.
-    fn split(self, seen: u64) -> Vec<Stamped> {
+    pub fn split(self, seen: u64) -> Vec<Stamped> {
         let (mut seq, at) = (self.seq, self.at);
         if self.lengths.is_empty() {
             return if seq > seen {
@@ -224,7 +230,9 @@ impl Link {
         let sql = format!(
             "select {COLUMNS}, (select count(*) from message m where m.space_id = run.space_id
                     and m.message_id = run.reply_id) as kept
-                from run where space_id = $1 and (run_id = $2 or round_id = $2)
+                from run where space_id = $1 and run_id in (
+                    select cast($2 as text) union all
+                    select run_id from run where space_id = $1 and round_id = $2)
                 order by place, run_id"
         );
         let space = self.space.clone();
@@ -427,20 +435,12 @@ fn counted(number: Option<u64>) -> Option<i64> {
 }
 
 /// What we write as JSON. It cannot fail for what we have.
-fn to_json(thing: &impl serde::Serialize) -> Result<String, StoreError> {
+pub(super) fn to_json(thing: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(thing)
         .map_err(|error| StoreError::Failed(sqlx::Error::Encode(error.into())))
 }
 
 impl Store {
-    /// Writes what runs of any Space told, together.
-    pub async fn append_all(&self, rows: &[EventRow]) -> Result<(), StoreError> {
-        let Some(first) = rows.first() else { return Ok(()) };
-        let mut link = self.write(&first.space).await?;
-        link.append_events(rows).await?;
-        link.commit().await
-    }
-
     /// Says that the runs of this node go on, and gives those that it was asked to stop.
     pub async fn keep_alive(&self, node: &str, at: Timestamp) -> Result<Vec<RunId>, StoreError> {
         const ALIVE: &str = "update run set alive_at = $2

@@ -3,7 +3,47 @@
 use super::{Link, StoreError, link::on, now};
 use crate::domain::model::{Model, Service};
 
+/// What a Space has set about models.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelSettings {
+    /// The models that were added, by name.
+    pub added: Vec<Model>,
+    /// The services that were set up, by name.
+    pub services: Vec<Service>,
+    /// The model that speaks when nobody says which.
+    pub preferred: Option<String>,
+}
+
 impl Link {
+    /// All that was set about models, at once: every answer begins with it. The preferred model is kept
+    /// under this name.
+    pub async fn model_settings(&mut self, preference: &str) -> Result<ModelSettings, StoreError> {
+        const SQL: &str = "select 'model' as kind, model_id as name, facts as label, '' as dialect,
+                '' as base_url, '' as key_ref
+            from model where space_id = $1
+            union all
+            select 'service', service, label, dialect, base_url, key_ref
+            from service where space_id = $1
+            union all
+            select 'preference', name, value, '', '', ''
+            from preference where space_id = $1 and name = $2
+            order by 1, 2";
+        let space = self.space.clone();
+        let rows: Vec<(String, String, String, String, String, String)> = on!(self, wire =>
+            sqlx::query_as(SQL).bind(space.as_str()).bind(preference).fetch_all(wire).await?);
+        let mut settings = ModelSettings::default();
+        for (kind, service, label, dialect, base_url, key_ref) in rows {
+            match kind.as_str() {
+                "model" => settings.added.push(StoreError::read_json(&label)?),
+                "service" => {
+                    settings.services.push(Service { service, label, dialect, base_url, key_ref });
+                }
+                _ => settings.preferred = Some(label),
+            }
+        }
+        Ok(settings)
+    }
+
     /// The services that were set up, by name.
     pub async fn services(&mut self) -> Result<Vec<Service>, StoreError> {
         const SQL: &str = "select service, label, dialect, base_url, key_ref from service

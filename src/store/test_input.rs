@@ -58,21 +58,6 @@ impl Link {
         Ok(rows.into_iter().map(TestInput::from).collect())
     }
 
-    pub(super) async fn test_input_ids(
-        &mut self,
-        persona: &PersonaId,
-    ) -> Result<Vec<TestInputId>, StoreError> {
-        const SQL: &str = "select t.test_input_id
-            from test_input t join test_input_version v on v.space_id = t.space_id
-                and v.test_input_id = t.test_input_id and v.revision = t.revision
-            where t.space_id = $1 and t.persona_id = $2 and t.deleted_at is null
-            order by v.position, t.test_input_id";
-        let space = self.space.clone();
-        let ids: Vec<String> = on!(self, wire => sqlx::query_scalar(SQL)
-            .bind(space.as_str()).bind(persona.as_str()).fetch_all(wire).await?);
-        Ok(ids.into_iter().map(TestInputId::new).collect())
-    }
-
     async fn test_input_row(&mut self, id: &TestInputId) -> Result<Row, StoreError> {
         const SQL: &str = "select t.test_input_id, t.persona_id, t.revision, v.content, v.position,
                 v.history, v.check_text,

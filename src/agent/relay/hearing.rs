@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{Exchange, Told};
 use crate::{
-    agent::{log::ROUND, watch::LOOK},
+    agent::{log::KEPT_WITHIN, watch::LOOK},
     domain::{
         event::{RunEvent, Stamped},
         id::RunId,
@@ -114,7 +114,7 @@ impl Hearing {
                         self.kept = Some(some);
                         // What is missing is written there within a moment, if it is not yet.
                         if self.gap_at.replace(seen) == Some(seen) {
-                            sleep(ROUND).await;
+                            sleep(KEPT_WITHIN).await;
                         }
                         return Vec::new();
                     }

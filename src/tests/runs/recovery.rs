@@ -1,6 +1,13 @@
 //! Runs whose process is gone: what is left of them, and what can be done with them.
 
 use axum::http::Method;
+use greenroom::{
+    domain::{
+        event::{RunEvent, Stamped},
+        timestamp::Timestamp,
+    },
+    store::{EventRow, LogRound},
+};
 use serde_json::json;
 
 use super::{run, saying, some_words, turn, turns, watching};
@@ -98,4 +105,38 @@ async fn a_test_run_that_was_interrupted_can_be_repeated_and_not_gone_on_with(ho
     assert_eq!(again.status, 201);
     let second = again.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(told(&next.send(watching(&second, 0)).await).last().unwrap()["status"], "done");
+}
+
+/// When a process is killed, its last words lie in the journal and nowhere else.
+#[tokio::test]
+async fn what_lies_in_the_journal_is_told_by_the_next_process() {
+    let house = House::new().await.playing(&json!({"answers": [["stall"]]}));
+    let id = house.stream(saying("Say something")).await.run();
+    let (space, run) = (house.state.scope.space.clone(), id.as_str().into());
+    let text = |delta: &str| RunEvent::Text { part: "p".into(), delta: delta.into() };
+    let row = |seq, lengths, delta: &str| EventRow {
+        space: space.clone(),
+        run: id.as_str().into(),
+        seq,
+        lengths,
+        event: text(delta),
+        at: Timestamp(7),
+    };
+    let unknown = EventRow { run: "gone-for-good".into(), ..row(3, Vec::new(), "x") };
+    let rounds = [
+        LogRound { journal: vec![row(4, vec![3, 4], "One two"), unknown], ..LogRound::default() },
+        // It was put among the events, and not forgotten yet.
+        LogRound { log: vec![row(4, vec![3, 4], "One two")], ..LogRound::default() },
+        LogRound { journal: vec![row(5, Vec::new(), " three")], ..LogRound::default() },
+    ];
+    for round in &rounds {
+        house.state.store.keep_round(round).await.unwrap();
+    }
+
+    for _ in ["the first start", "the second"] {
+        house.state.store.replay_journal().await.unwrap();
+        let told = house.read().await.run_events(&run, 2, 9).await.unwrap();
+        let word = |seq, delta| Stamped { seq, at: Timestamp(7), event: text(delta) };
+        assert_eq!(told, [word(3, "One"), word(4, " two"), word(5, " three")]);
+    }
 }

@@ -55,4 +55,3 @@ create index run_by_time on run (space_id, created_at);
 create index run_by_persona on run (space_id, persona_id, run_id);
 create index run_by_model on run (space_id, model, run_id);
 create index run_failed on run (space_id, run_id) where status in ('failed', 'interrupted');
-create index run_by_conversation on run (space_id, conversation_id, run_id);
