@@ -26,8 +26,8 @@ use super::{
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(10);
 /// The stack of the machine's own calls, and of the thread they are made on.
-const WASM_STACK: usize = 8 * 1024 * 1024;
-pub(super) const THREAD_STACK: usize = 4 * WASM_STACK;
+const WASM_STACK: usize = 2 * 1024 * 1024;
+pub(super) const THREAD_STACK: usize = 8 * WASM_STACK;
 
 /// A loaded interpreter.
 pub(super) struct Machine {

@@ -110,7 +110,8 @@ pub(super) fn define(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     streams::define(linker)?;
     clocks::define(linker)?;
     console::define(linker)?;
-    files::define(linker)
+    files::define(linker)?;
+    streams::share(linker)
 }
 
 fn named(interface: &str) -> String {

@@ -26,6 +26,7 @@ mod publish;
 mod relay;
 mod restart;
 mod runs;
+mod sandbox;
 mod search;
 mod services;
 mod site;

@@ -25,6 +25,7 @@ PROGRAM = "<program>"
 # Python itself would not start without these; a file of the session cannot stand in for them.
 NEEDED = {"abc", "builtins", "codecs", "encodings", "io", "os", "posixpath", "site", "stat", "sys", "warnings"}
 INTEGER_DIGITS = 100_000
+ONLY = "(Only the standard library, without sockets, processes and asyncio, and the session's own files can be imported.)"
 
 
 class WitWorld(wit_world.WitWorld):
@@ -132,7 +133,8 @@ def explain(error: BaseException) -> str:
         while own is not None and own.tb_frame.f_globals.get("__name__", "").startswith("greenroom_"):
             own = own.tb_next
         told = traceback.TracebackException(type(error), error, own, compact=True)
-        return "".join(told.format()).rstrip("\n")
+        hint = f"\n{ONLY}" if isinstance(error, ModuleNotFoundError) else ""
+        return "".join(told.format()).rstrip("\n") + hint
     except BaseException:
         return type(error).__name__
 

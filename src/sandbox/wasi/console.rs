@@ -46,12 +46,16 @@ pub(super) fn define(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         },
     )?;
 
-    let mut terminal = linker.instance(&named("cli/terminal-input"))?;
-    let kind = ResourceType::host::<TerminalInput>();
-    terminal.resource("terminal-input", kind, forget::<TerminalInput>)?;
-    let mut terminal = linker.instance(&named("cli/terminal-output"))?;
-    let kind = ResourceType::host::<TerminalOutput>();
-    terminal.resource("terminal-output", kind, forget::<TerminalOutput>)?;
+    for user in ["cli/terminal-input", "cli/terminal-stdin"] {
+        let kind = ResourceType::host::<TerminalInput>();
+        let mut terminal = linker.instance(&named(user))?;
+        terminal.resource("terminal-input", kind, forget::<TerminalInput>)?;
+    }
+    for user in ["cli/terminal-output", "cli/terminal-stdout", "cli/terminal-stderr"] {
+        let kind = ResourceType::host::<TerminalOutput>();
+        let mut terminal = linker.instance(&named(user))?;
+        terminal.resource("terminal-output", kind, forget::<TerminalOutput>)?;
+    }
     linker
         .instance(&named("cli/terminal-stdin"))?
         .func_wrap("get-terminal-stdin", |_: Store, (): ()| {

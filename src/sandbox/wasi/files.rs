@@ -191,14 +191,13 @@ where
 }
 
 pub(super) fn define(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-    linker.instance(&named("filesystem/preopens"))?.func_wrap(
-        "get-directories",
-        |mut store: Store, (): ()| {
-            let flags = DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY;
-            let root = store.data_mut().table.push(Descriptor { number: ROOT, flags })?;
-            Ok((vec![(root, "/".to_owned())],))
-        },
-    )?;
+    let mut preopens = linker.instance(&named("filesystem/preopens"))?;
+    preopens.resource("descriptor", ResourceType::host::<Descriptor>(), close)?;
+    preopens.func_wrap("get-directories", |mut store: Store, (): ()| {
+        let flags = DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY;
+        let root = store.data_mut().table.push(Descriptor { number: ROOT, flags })?;
+        Ok((vec![(root, "/".to_owned())],))
+    })?;
 
     let mut types = linker.instance(&named("filesystem/types"))?;
     types.resource("descriptor", ResourceType::host::<Descriptor>(), close)?;

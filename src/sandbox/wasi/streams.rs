@@ -115,6 +115,29 @@ fn close_output(mut store: StoreContextMut<'_, Host>, number: u32) -> wasmtime::
     Ok(())
 }
 
+/// Names these resources where other interfaces use them, those that are not answered among them.
+pub(super) fn share(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.instance(&named("io/streams"))?.resource(
+        "error",
+        ResourceType::host::<KeptError>(),
+        forget::<KeptError>,
+    )?;
+    let waiting = ["io/streams", "clocks/monotonic-clock", "sockets/udp", "sockets/tcp"];
+    for user in waiting.into_iter().chain(["sockets/ip-name-lookup"]) {
+        let kind = ResourceType::host::<Pollable>();
+        linker.instance(&named(user))?.resource("pollable", kind, forget::<Pollable>)?;
+    }
+    for user in ["cli/stdin", "filesystem/types", "sockets/tcp"] {
+        let kind = ResourceType::host::<InputStream>();
+        linker.instance(&named(user))?.resource("input-stream", kind, close_input)?;
+    }
+    for user in ["cli/stdout", "cli/stderr", "filesystem/types", "sockets/tcp"] {
+        let kind = ResourceType::host::<OutputStream>();
+        linker.instance(&named(user))?.resource("output-stream", kind, close_output)?;
+    }
+    Ok(())
+}
+
 type Store<'a> = StoreContextMut<'a, Host>;
 type Output = Resource<OutputStream>;
 
