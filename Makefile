@@ -12,7 +12,7 @@ BINARY := target/release/greenroom
 
 export GREENROOM_SITE := $(CURDIR)/$(BROWSER)
 
-.PHONY: help run build test test-live bench fmt check-tools wasm
+.PHONY: help run build test test-live bench fmt check-tools sandbox wasm
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -20,7 +20,7 @@ help: ## list these commands
 run: build ## build what is missing and serve http://127.0.0.1:3000
 	@exec ./$(BINARY) serve
 
-build: wasm ## the optimised binary, with the site inside: target/release/greenroom
+build: wasm sandbox ## the optimised binary, with the site inside: target/release/greenroom
 	@echo "» building the server (the first time takes a few minutes)"
 	@cargo build --release --locked --bin greenroom
 	@echo "» built $(BINARY)"
@@ -36,6 +36,9 @@ bench: build ## measure, as ratios in one run
 
 fmt: ## format the sources
 	@cargo fmt
+
+sandbox: ## the Python that agents use, where python3 is there: see docs/sandbox.md
+	@scripts/build-sandbox
 
 wasm: check-tools $(BINDGEN)
 	@echo "» building the browser's program"

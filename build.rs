@@ -1,6 +1,8 @@
 //! Puts the site into the binary: the style sheets, the icons and, when `GREENROOM_SITE` names the
 //! folder that `wasm-bindgen` wrote, the browser's program. Names of what may be cached for ever
 //! carry a hash of the content; everything is compressed here, once.
+//!
+//! The sandbox's Python goes in as `scripts/build-sandbox` left it, or stays out where it was not built.
 
 use std::{
     env,
@@ -17,6 +19,9 @@ const STYLES: &str = "style/main.css";
 
 /// What the first page may weigh on the wire: its program, loader and style, compressed with brotli.
 const FIRST_PAGE_BYTES: usize = 400 * 1024;
+
+/// Where the sandbox's Python is, unless `GREENROOM_SANDBOX` says otherwise.
+const SANDBOX: &str = "target/sandbox/python.cwasm.zlib";
 
 /// Where a file is served.
 enum Place {
@@ -124,6 +129,27 @@ fn files(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Box<dyn 
     Ok(out)
 }
 
+/// Names the sandbox's Python and its hash for the sources to include.
+fn sandbox(out: &Path) -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-env-changed=GREENROOM_SANDBOX");
+    let named = env::var_os("GREENROOM_SANDBOX").map(PathBuf::from);
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("no CARGO_MANIFEST_DIR")?);
+    let module = root.join(named.unwrap_or_else(|| SANDBOX.into()));
+    let hash = module.with_extension("sha256");
+    // Cargo looks again and again at what is missing, but only once at a folder that stays empty.
+    let folder = module.parent().ok_or("no folder")?;
+    fs::create_dir_all(folder)?;
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let is_there = module.is_file() && hash.is_file();
+    let value = if is_there {
+        format!("Some((include_bytes!({module:?}), {:?}))", fs::read_to_string(hash)?.trim())
+    } else {
+        "None".into()
+    };
+    let source = format!("const MODULE: Option<(&[u8], &str)> = {value};\n");
+    Ok(fs::write(out.join("sandbox.rs"), source)?)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/store/migrations");
@@ -133,6 +159,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
+    sandbox(&out)?;
     let site = env::var_os("GREENROOM_SITE").map(PathBuf::from);
     let effort = if site.is_some() { 11 } else { 4 };
     let mut builder =

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{config::ServeArgs, server};
+use crate::{config::ServeArgs, sandbox, server};
 
 /// The exit code of a configuration that makes no sense (`EX_CONFIG`).
 const BAD_CONFIGURATION: u8 = 78;
@@ -22,7 +22,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the web app and the API. This is also what plain `greenroom` does.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
+    /// Run Python for the server that started this. Not for people.
+    #[command(name = sandbox::COMMAND, hide = true)]
+    SandboxWorker,
 }
 
 /// Does what the command line says.
@@ -30,7 +33,8 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     start_log();
     let args = match cli.command {
-        Some(Command::Serve(args)) => args,
+        Some(Command::Serve(args)) => *args,
+        Some(Command::SandboxWorker) => return sandbox::work(),
         None => cli.serve,
     };
     let config = match args.resolve() {

@@ -30,6 +30,8 @@ pub mod markdown;
 #[cfg(feature = "ssr")]
 pub mod providers;
 #[cfg(feature = "ssr")]
+pub mod sandbox;
+#[cfg(feature = "ssr")]
 pub mod search;
 #[cfg(feature = "ssr")]
 pub mod server;

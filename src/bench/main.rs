@@ -19,6 +19,7 @@ mod pages;
 mod plan;
 mod process;
 mod proxy;
+mod sandbox;
 mod service;
 mod space;
 mod streams;
@@ -57,6 +58,9 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("runs") {
         open_runs::measure(plan).await;
+    }
+    if plan.wants("sandbox") {
+        sandbox::measure(plan).await;
     }
 }
 

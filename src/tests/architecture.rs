@@ -6,11 +6,12 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
     ("fetch", &["domain"]),
+    ("sandbox", &["domain"]),
     ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),

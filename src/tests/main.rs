@@ -28,6 +28,7 @@ mod publish;
 mod relay;
 mod restart;
 mod runs;
+mod sandbox;
 mod search;
 mod services;
 mod site;

@@ -1,0 +1,267 @@
+//! Commands as a model writes them: there is no shell, but `python script.py a b` is understood.
+
+use super::What;
+
+/// What a command asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// The text or the script.
+    pub what: What,
+    /// What follows it.
+    pub arguments: Vec<String>,
+}
+
+/// Why a command cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// There is nothing in it.
+    #[error("The command is empty. {WHAT_WORKS}")]
+    Empty,
+    /// It is a command of a shell.
+    #[error("{name:?} is not there: this is Python without a shell. {WHAT_WORKS}")]
+    NoShell {
+        /// Its first word.
+        name: String,
+    },
+    /// It joins commands, or redirects them.
+    #[error("{sign:?} needs a shell, and there is none. {WHAT_WORKS}")]
+    NoOperator {
+        /// The sign.
+        sign: String,
+    },
+    /// An option of Python that is not understood.
+    #[error("python's option {option:?} is not understood here. {WHAT_WORKS}")]
+    NoOption {
+        /// The option.
+        option: String,
+    },
+    /// A quote that is not closed.
+    #[error("A quote in the command is not closed. {WHAT_WORKS}")]
+    OpenQuote,
+}
+
+const WHAT_WORKS: &str = "What works: `python script.py arguments`, `python -c \"code\"`, \
+    `python - <<'END'` with lines of code until END, or the code itself.";
+
+/// What begins a shell's command and no line of Python that makes sense.
+const SHELL: [&str; 48] = [
+    "apt", "apt-get", "awk", "bash", "cargo", "cat", "cd", "chmod", "cp", "curl", "docker", "echo",
+    "env", "export", "find", "git", "grep", "head", "kill", "ln", "ls", "make", "mkdir", "mv",
+    "node", "npm", "npx", "perl", "pip", "pip3", "ps", "pwd", "pytest", "rm", "ruby", "rustc",
+    "sed", "sh", "source", "ssh", "sudo", "tail", "tar", "touch", "uv", "wc", "wget", "which",
+];
+
+/// Understands a command.
+pub fn parse(command: &str) -> Result<Invocation, CommandError> {
+    let command = unfenced(command.trim());
+    if command.is_empty() {
+        return Err(CommandError::Empty);
+    }
+    let first = command.split_whitespace().next().unwrap_or_default();
+    if is_python(first) && !is_code_after(command, first) {
+        return python(command, first);
+    }
+    let is_one_line = !command.contains('\n');
+    if is_one_line && first.ends_with(".py") && !first.contains(['(', '"', '\'', '=']) {
+        let mut words = words(command)?.into_iter();
+        let script = words.next().unwrap_or_default();
+        return Ok(Invocation { what: What::Script(script), arguments: words.collect() });
+    }
+    let name = first.rsplit('/').next().unwrap_or(first);
+    if SHELL.contains(&name) && !is_code_after(command, first) {
+        return Err(CommandError::NoShell { name: name.to_owned() });
+    }
+    Ok(Invocation { what: What::Source(command.to_owned()), arguments: Vec::new() })
+}
+
+/// The code in a fence of markdown, or the text as it is.
+fn unfenced(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let code = inside.and_then(|inside| inside.split_once('\n'));
+    code.map_or(text, |(_, code)| code.trim_end())
+}
+
+fn is_python(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let version = name.strip_prefix("python").unwrap_or("?");
+    version.is_empty()
+        || version.starts_with('3') && version.chars().all(|it| it.is_ascii_digit() || it == '.')
+}
+
+/// Whether a word that could be a command's name is used as Python uses names.
+fn is_code_after(command: &str, first: &str) -> bool {
+    let rest = command[first.len()..].trim_start_matches([' ', '\t']);
+    let signs = ["=", "+=", "-=", "*=", "in ", "is ", "and ", "or ", "if "];
+    signs.iter().any(|sign| rest.starts_with(sign))
+}
+
+fn python(command: &str, first: &str) -> Result<Invocation, CommandError> {
+    let (line, rest) = command.split_once('\n').unwrap_or((command, ""));
+    if let Some((before, tag)) = line.split_once("<<") {
+        return here_document(before, tag, rest);
+    }
+    let mut words = words(&command[first.len()..])?.into_iter();
+    while let Some(word) = words.next() {
+        let what = match word.as_str() {
+            "-B" | "-E" | "-I" | "-O" | "-OO" | "-P" | "-q" | "-s" | "-S" | "-u" => continue,
+            "-c" => match words.next() {
+                Some(code) => What::Source(code),
+                None => return Err(CommandError::Empty),
+            },
+            "-" => return Err(CommandError::Empty),
+            option if option.starts_with('-') => {
+                return Err(CommandError::NoOption { option: option.to_owned() });
+            }
+            _ => What::Script(word),
+        };
+        return Ok(Invocation { what, arguments: words.collect() });
+    }
+    Err(CommandError::Empty)
+}
+
+/// Lines of code up to a word that stands alone.
+fn here_document(before: &str, tag: &str, rest: &str) -> Result<Invocation, CommandError> {
+    let tag = tag.trim_start_matches('-').trim().trim_matches(['\'', '"']);
+    let mut given = words(before)?.into_iter().skip(1).skip_while(|word| word.starts_with("-u"));
+    match given.next().as_deref() {
+        None | Some("-") => {}
+        Some(other) => return Err(CommandError::NoOperator { sign: format!("{other} <<") }),
+    }
+    let lines: Vec<&str> = rest.lines().collect();
+    let end = lines.iter().position(|line| line.trim() == tag).unwrap_or(lines.len());
+    if let Some(more) = lines.iter().skip(end + 1).find(|line| !line.trim().is_empty()) {
+        return Err(CommandError::NoShell { name: (*more).to_owned() });
+    }
+    let code = lines[..end].join("\n");
+    if code.trim().is_empty() {
+        return Err(CommandError::Empty);
+    }
+    Ok(Invocation { what: What::Source(code), arguments: given.collect() })
+}
+
+/// The words of a line as a shell would read them, without what needs a shell.
+fn words(line: &str) -> Result<Vec<String>, CommandError> {
+    let mut out = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next().ok_or(CommandError::OpenQuote)? {
+                        '\'' => break,
+                        inside => word.push(inside),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next().ok_or(CommandError::OpenQuote)? {
+                        '"' => break,
+                        '\\' => match letters.next().ok_or(CommandError::OpenQuote)? {
+                            escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
+                            '\n' => {}
+                            other => word.extend(['\\', other]),
+                        },
+                        inside => word.push(inside),
+                    }
+                }
+            }
+            '\\' => match letters.next() {
+                Some('\n') | None => {}
+                Some(escaped) => word.get_or_insert_default().push(escaped),
+            },
+            '|' | '&' | ';' | '<' | '>' | '`' => {
+                let mut sign = letter.to_string();
+                while let Some(next) = letters.next_if_eq(&letter) {
+                    sign.push(next);
+                }
+                return Err(CommandError::NoOperator { sign });
+            }
+            blank if blank.is_whitespace() => out.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    out.extend(word);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(path: &str, arguments: &[&str]) -> Result<Invocation, CommandError> {
+        let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+        Ok(Invocation { what: What::Script(path.to_owned()), arguments })
+    }
+
+    fn source(code: &str, arguments: &[&str]) -> Result<Invocation, CommandError> {
+        let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+        Ok(Invocation { what: What::Source(code.to_owned()), arguments })
+    }
+
+    #[test]
+    fn a_script_is_run_with_its_arguments() {
+        assert_eq!(parse("python script.py a 'b c'"), script("script.py", &["a", "b c"]));
+        assert_eq!(parse(" python3 -u tools/run.py --n=3 "), script("tools/run.py", &["--n=3"]));
+        assert_eq!(parse("/usr/bin/python3.12 x.py"), script("x.py", &[]));
+        assert_eq!(parse("./x.py one"), script("./x.py", &["one"]));
+    }
+
+    #[test]
+    fn code_on_the_command_line_is_run_as_it_is_quoted() {
+        assert_eq!(
+            parse(r#"python -c "print(\"a\", 'b')" x"#),
+            source("print(\"a\", 'b')", &["x"])
+        );
+        assert_eq!(parse("python3 -c 'print(\"\\n\")'"), source("print(\"\\n\")", &[]));
+        assert_eq!(
+            parse("python -c \"import os\nprint(1 > 0)\""),
+            source("import os\nprint(1 > 0)", &[])
+        );
+    }
+
+    #[test]
+    fn a_here_document_is_code() {
+        assert_eq!(
+            parse("python3 - <<'EOF'\nx = 1\nprint(x)\nEOF"),
+            source("x = 1\nprint(x)", &[])
+        );
+        assert_eq!(parse("python <<END\nprint(1)\nEND\n"), source("print(1)", &[]));
+        assert_eq!(parse("python - a b << 'PY'\nprint(1)\nPY"), source("print(1)", &["a", "b"]));
+    }
+
+    #[test]
+    fn code_alone_is_code_with_or_without_a_fence() {
+        assert_eq!(parse("print(1)"), source("print(1)", &[]));
+        assert_eq!(parse("```python\nprint(1)\n```"), source("print(1)", &[]));
+        assert_eq!(
+            parse("for x in range(3):\n    print(x)"),
+            source("for x in range(3):\n    print(x)", &[])
+        );
+        assert_eq!(parse("find = 3"), source("find = 3", &[]));
+        assert_eq!(parse("python = 3"), source("python = 3", &[]));
+    }
+
+    #[test]
+    fn what_needs_a_shell_is_refused_with_what_works() {
+        let refused = [
+            ("ls -la", "\"ls\" is not there"),
+            ("pip install requests", "\"pip\" is not there"),
+            ("python a.py | sort", "\"|\" needs a shell"),
+            ("python a.py && python b.py", "\"&&\" needs a shell"),
+            ("python a.py > out.txt", "\">\" needs a shell"),
+            ("python -m http.server", "option \"-m\""),
+            ("python", "The command is empty"),
+            ("", "The command is empty"),
+            ("python -c 'print(1)", "A quote in the command is not closed"),
+            ("python - <<EOF\nprint(1)\nEOF\nls", "\"ls\" is not there"),
+        ];
+        for (command, reason) in refused {
+            let error = parse(command).expect_err(command).to_string();
+            assert!(error.contains(reason) && error.contains("What works"), "{command}: {error}");
+        }
+    }
+}
