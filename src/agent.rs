@@ -16,6 +16,7 @@ mod chat_pictures;
 mod chat_story;
 mod chat_tree;
 mod chats;
+mod collector;
 mod companion;
 mod desk;
 mod driver;
@@ -45,13 +46,14 @@ mod window;
 use std::{
     collections::HashMap,
     fmt::Debug,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
 pub use chat_files::ChatFile;
 pub use chat_tree::{ChatEdit, ChatWords, PathAsk};
 pub use chats::{ChatChanges, NewChat};
+pub use collector::{Collector, Ended};
 pub use editor::History;
 use live::Live;
 use log::Log;
@@ -119,6 +121,8 @@ struct Shared {
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
     /// What persons looked at when they asked, for when the same is asked again.
     sights: Sights,
+    /// Who is told of runs that ended.
+    collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
 }
@@ -153,6 +157,7 @@ impl Agent {
             log,
             lives: Mutex::default(),
             sights: Sights::default(),
+            collector: OnceLock::new(),
             lines: Mutex::default(),
         };
         let agent = Self { shared: Arc::new(shared) };
