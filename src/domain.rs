@@ -35,6 +35,8 @@ pub mod test_input;
 pub mod theme;
 pub mod timestamp;
 pub mod tokens;
+pub mod trace;
 pub mod tree;
+pub mod usage;
 pub mod version;
 pub mod wiki;
