@@ -13,11 +13,12 @@ use crate::domain::{
 /// The most rows that one statement writes.
 const ROWS_AT_ONCE: usize = 128;
 
-const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, round_id, place, follows_id,
+pub(super) const COLUMNS: &str =
+    "run_id, conversation_id, message_id, reply_id, round_id, place, follows_id,
     persona_id, persona_revision, model, status, stop, error, spent, created_at, ended_at";
 
 #[derive(FromRow)]
-struct RunRow {
+pub(super) struct RunRow {
     run_id: String,
     conversation_id: String,
     message_id: String,
@@ -311,6 +312,9 @@ impl Link {
             .bind(counted(run.spent.cost_micros)).bind(counted(Some(run.spent.duration_ms)))
             .bind(counted(run.spent.usage.input)).bind(counted(run.spent.usage.output))
             .execute(wire).await?.rows_affected());
+        if ended > 0 {
+            self.count_usage(run).await?;
+        }
         Ok(ended > 0)
     }
 
@@ -393,7 +397,7 @@ impl Link {
 }
 
 /// A number as the database has it.
-fn counted(number: Option<u64>) -> Option<i64> {
+pub(super) fn counted(number: Option<u64>) -> Option<i64> {
     number.map(|number| i64::try_from(number).unwrap_or(i64::MAX))
 }
 
