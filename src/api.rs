@@ -29,6 +29,7 @@ mod search;
 mod sse;
 mod test_answers;
 mod test_inputs;
+mod traces;
 mod versions;
 
 use std::sync::Arc;
@@ -82,6 +83,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(messages::routes())
         .merge(pictures::routes())
         .merge(queue::routes())
+        .merge(traces::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))
