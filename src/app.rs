@@ -51,6 +51,9 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/gallery") view=|| served(ServedPage::Gallery) ssr=SsrMode::Async/>
                     <Route path=path!("/inbox") view=|| served(ServedPage::Inbox) ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=|| served(ServedPage::Audit) ssr=SsrMode::Async/>
+                    <Route path=path!("/traces") view=|| served(ServedPage::Traces) ssr=SsrMode::Async/>
+                    <Route path=path!("/traces/:id") view=|| served(ServedPage::Trace) ssr=SsrMode::Async/>
+                    <Route path=path!("/usage") view=|| served(ServedPage::Usage) ssr=SsrMode::Async/>
                     <Route path=path!("/bin") view=|| served(ServedPage::Bin) ssr=SsrMode::Async/>
                     <Route path=path!("/settings") view=|| served(ServedPage::Settings) ssr=SsrMode::Async/>
                 </FlatRoutes>

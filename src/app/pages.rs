@@ -19,6 +19,9 @@ pub mod roleplay;
 pub mod search;
 pub mod settings;
 pub mod task;
+pub mod trace;
+pub mod traces;
+pub mod usage;
 
 use leptos::prelude::*;
 
@@ -53,6 +56,12 @@ pub enum ServedPage {
     Settings,
     /// Something to do.
     Task,
+    /// What a run did.
+    Trace,
+    /// All runs.
+    Traces,
+    /// What runs took.
+    Usage,
     /// What can be made of a persona, beside its editor.
     Workbench,
 }
@@ -72,9 +81,11 @@ impl ServedPage {
             | Self::Page
             | Self::Ref
             | Self::Task
+            | Self::Trace
+            | Self::Traces
             | Self::Workbench => true,
             // What one asked for, or sets, stays as it is.
-            Self::Conflict | Self::Roleplay | Self::Search | Self::Settings => false,
+            Self::Conflict | Self::Roleplay | Self::Search | Self::Settings | Self::Usage => false,
         }
     }
 
@@ -95,6 +106,9 @@ impl ServedPage {
             Self::Search => search::SearchPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),
+            Self::Trace => trace::TracePage().into_any(),
+            Self::Traces => traces::TracesPage().into_any(),
+            Self::Usage => usage::UsagePage().into_any(),
             Self::Workbench => persona_workbench::PersonaWorkbench().into_any(),
         }
     }
