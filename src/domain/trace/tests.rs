@@ -3,7 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::{id::PartId, run::Spent};
+use crate::domain::{
+    event::{RunEvent, Stamped},
+    id::PartId,
+    message::{ToolCall, ToolResult},
+    run::Spent,
+};
 
 fn run(status: RunStatus) -> Run {
     Run {
