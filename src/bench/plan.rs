@@ -6,7 +6,7 @@
 use std::{env, path::PathBuf};
 
 /// The parts of the measurement; all of them when none is named.
-pub const PARTS: [&str; 5] = ["pages", "knowledge", "chats", "streams", "runs"];
+pub const PARTS: [&str; 6] = ["pages", "knowledge", "chats", "streams", "traces", "runs"];
 
 /// What a run of this program does.
 pub struct Plan {

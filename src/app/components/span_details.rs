@@ -9,7 +9,7 @@ use crate::domain::{
     id::CallId,
     message::Role,
     run::{StopReason, Usage, told_price, told_time},
-    sent::{Sent, cached_share},
+    sent::{Sent, SentTool, cached_share},
     trace::{Retry, Span, Trace, What},
     tree::MAX_COUNTED,
 };
@@ -44,7 +44,7 @@ pub fn SpanDetails(
         What::LlmCall { step, .. } => {
             facts.extend(asked(&span, sent.as_ref()));
             let (step, answer) = (*step, answered(&span));
-            view! { {before(&trace, step, sent)} {answer} }.into_any()
+            view! { {answer} {before(&trace, step, sent)} }.into_any()
         }
         What::ToolCall { call, input, tokens } => {
             facts.push(("Tokens given", format!("about {tokens}")));
@@ -151,9 +151,7 @@ fn before(trace: &Trace, step: u32, sent: Option<Sent>) -> impl IntoView + use<>
         {sent.sections.into_iter().map(|section| {
             folded(section.title, Some(section.tokens), &section.text)
         }).collect_view()}
-        {sent.tools.into_iter().map(|tool| {
-            folded(format!("Tool {}", tool.name), Some(tool.tokens), &tool.description)
-        }).collect_view()}
+        {tools(sent.tools)}
         <h3>"Sent"</h3>
         {left_out.map(|left_out| view! { <p class="faint small">{left_out}</p> })}
         {sent.messages.into_iter().map(|message| {
@@ -166,6 +164,24 @@ fn before(trace: &Trace, step: u32, sent: Option<Sent>) -> impl IntoView + use<>
         {own}
     }
     .into_any()
+}
+
+/// The tools that the model was told of, together.
+fn tools(tools: Vec<SentTool>) -> Option<impl IntoView> {
+    let tokens: u64 = tools.iter().map(|tool| tool.tokens).sum();
+    let title = match tools.len() {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    };
+    let each = |tool: SentTool| folded(tool.name, Some(tool.tokens), &tool.description);
+    (!tools.is_empty()).then(|| {
+        view! {
+            <details class="sent">
+                <summary>{title} <span class="faint small">{format!(" · about {tokens} tokens")}</span></summary>
+                {tools.into_iter().map(each).collect_view()}
+            </details>
+        }
+    })
 }
 
 /// What the run itself said and was answered in the steps before.

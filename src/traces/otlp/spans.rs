@@ -88,6 +88,13 @@ impl Teller<'_> {
         self.manner.content == Content::Included
     }
 
+    /// What went wrong. What a tool or a service says of it may quote what was said, so it is content.
+    fn failed(&self, span: &Span, kind: &'static str) -> Option<(&'static str, String)> {
+        let told =
+            |error: &String| if self.includes_content() { cut(error) } else { String::new() };
+        span.error.as_ref().map(|error| (kind, told(error)))
+    }
+
     fn nanos(&self, offset_ms: u64) -> u64 {
         (self.trace.began_at.0.max(0).cast_unsigned() + offset_ms) * NANOS_PER_MS
     }
@@ -144,7 +151,7 @@ impl Teller<'_> {
             kind: SpanKind::Internal,
             attributes,
             events: Vec::new(),
-            error: span.error.clone().map(|error| (kind, error)),
+            error: self.failed(span, kind),
         }
     }
 
@@ -182,7 +189,7 @@ impl Teller<'_> {
             kind: SpanKind::Client,
             attributes,
             events: retries.iter().map(again).collect(),
-            error: span.error.clone().map(|error| ("failed", error)),
+            error: self.failed(span, "failed"),
         })
     }
 
@@ -199,15 +206,12 @@ impl Teller<'_> {
             attributes.push(text("gen_ai.tool.call.arguments", input));
             attributes.extend(result.map(|result| text("gen_ai.tool.call.result", result)));
         }
-        // What a tool says of its failure is what the model is told: content.
-        let told =
-            |error: &String| if self.includes_content() { cut(error) } else { String::new() };
         Said {
             name: format!("execute_tool {}", span.name),
             kind: SpanKind::Internal,
             attributes,
             events: Vec::new(),
-            error: span.error.as_ref().map(|error| ("tool_error", told(error))),
+            error: self.failed(span, "tool_error"),
         }
     }
 
