@@ -36,11 +36,11 @@ test("a run is found among the traces and read span by span", async ({ page, req
 test("the filters say what they show, and nothing found is said", async ({ page, request, javaScriptEnabled }) => {
   const { made } = await traced(request);
   await open(page, "/traces", javaScriptEnabled);
-  await page.getByLabel("Persona").selectOption(made.id);
+  await page.getByLabel("Persona", { exact: true }).selectOption(made.id);
   await page.getByLabel("Only errors").check();
   await page.getByRole("button", { name: "Show", exact: true }).click();
   await expect(page.getByRole("heading", { name: "None found" })).toBeVisible();
-  await expect(page.getByLabel("Persona")).toHaveValue(made.id);
+  await expect(page.getByLabel("Persona", { exact: true })).toHaveValue(made.id);
   await page.getByRole("link", { name: "Show all" }).click();
   await expect(page.locator(".trace-row").first()).toBeVisible();
 });
