@@ -16,6 +16,8 @@ use std::{
 
 /// The style sheets, in the order in which they count.
 const STYLES: &str = "style/main.css";
+/// Those that only some pages need.
+const TOOL_STYLES: &str = "style/tools.css";
 
 /// What the first page may weigh on the wire: its program, loader and style, compressed with brotli.
 const FIRST_PAGE_BYTES: usize = 400 * 1024;
@@ -25,8 +27,10 @@ const SANDBOX: &str = "target/sandbox/python.cwasm.zlib";
 
 /// Where a file is served.
 enum Place {
-    /// Under the package folder, under a name that changes with its content.
+    /// Under the package folder, under a name that changes with its content, for every page.
     Hashed,
+    /// The same, for some pages only.
+    Beside,
     /// Under the package folder, under its own name, which has a hash in it already.
     Package,
     /// At the root, under its own name.
@@ -47,7 +51,7 @@ impl Builder {
         raw.hash(&mut hasher);
         let hash = format!("{:016x}", hasher.finish());
         let served = match place {
-            Place::Hashed => {
+            Place::Hashed | Place::Beside => {
                 let (stem, ending) = name.rsplit_once('.').ok_or("a file without an ending")?;
                 format!("{stem}.{hash}.{ending}")
             }
@@ -166,6 +170,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Builder { out: out.clone(), table: String::new(), effort, first_page_bytes: 0 };
     let sheet = style_sheet(Path::new(STYLES))?;
     let css = builder.add("greenroom.css", &Place::Hashed, sheet.as_bytes())?;
+    let sheet = style_sheet(Path::new(TOOL_STYLES))?;
+    let tools = builder.add("tools.css", &Place::Beside, sheet.as_bytes())?;
     for (name, path) in files(Path::new("public"), "")? {
         builder.add(&name, &Place::Root, &fs::read(path)?)?;
     }
@@ -199,6 +205,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = format!(
         "/// The files of the site.\npub static FILES: &[File] = &[\n{}];\n\
          /// The name of the style sheet.\npub const STYLE: &str = {css:?};\n\
+         /// The name of the style sheet that only some pages need.\npub const TOOL_STYLE: &str = {tools:?};\n\
          /// The names of the browser's program and of its loader, where they were built in.\n\
          pub const PROGRAM: Option<(&str, &str)> = {program};\n",
         builder.table

@@ -17,6 +17,7 @@ mod chat_pictures;
 mod chat_story;
 mod chat_tree;
 mod chats;
+mod collector;
 mod companion;
 mod desk;
 mod driver;
@@ -49,13 +50,14 @@ mod window;
 use std::{
     collections::HashMap,
     fmt::Debug,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
 pub use chat_files::ChatFile;
 pub use chat_tree::{ChatEdit, ChatWords, PathAsk};
 pub use chats::{ChatChanges, NewChat};
+pub use collector::{Collector, Ended};
 pub use editor::History;
 use live::Live;
 use log::Log;
@@ -77,6 +79,7 @@ use crate::{
         id::{PersonaId, RunId, SpaceId},
     },
     providers::{Catalog, Providers},
+    sandbox::{Outcome, Program, Sandbox, SandboxError},
     search::Search,
     store::{Link, ModelSettings, Store},
 };
@@ -124,10 +127,14 @@ struct Shared {
     playground_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// Where Python runs.
+    sandbox: OnceLock<Sandbox>,
     /// What runs are held to.
     ledger: budgets::Ledger,
     /// What persons looked at when they asked, for when the same is asked again.
     sights: Sights,
+    /// Who is told of runs that ended.
+    collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
 }
@@ -162,8 +169,10 @@ impl Agent {
             playground_tools: tools::playground_tools(),
             log,
             lives: Mutex::default(),
+            sandbox: OnceLock::new(),
             ledger: budgets::Ledger::default(),
             sights: Sights::default(),
+            collector: OnceLock::new(),
             lines: Mutex::default(),
         };
         let agent = Self { shared: Arc::new(shared) };
@@ -175,6 +184,19 @@ impl Agent {
             }
         });
         agent
+    }
+
+    /// Lets Python run here, for tools that want it. Only the first one counts.
+    pub fn use_sandbox(&self, sandbox: Sandbox) {
+        self.shared.sandbox.get_or_init(|| sandbox);
+    }
+
+    /// Runs Python.
+    async fn run_python(&self, program: Program) -> Result<Outcome, SandboxError> {
+        match self.shared.sandbox.get() {
+            Some(sandbox) => sandbox.run(program).await,
+            None => Err(SandboxError::Missing),
+        }
     }
 
     /// Everything that finds.

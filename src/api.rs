@@ -32,6 +32,7 @@ mod search;
 mod sse;
 mod test_answers;
 mod test_inputs;
+mod traces;
 mod ui_stream;
 mod versions;
 
@@ -89,6 +90,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(playground::routes())
         .merge(playground_sessions::routes())
         .merge(queue::routes())
+        .merge(traces::routes())
         .merge(rail::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))

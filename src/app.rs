@@ -25,6 +25,11 @@ use leptos_router::{
 use pages::{ServedPage, not_found::NotFoundPage, persona::PersonaPage, personas::PersonasPage};
 use platform::served;
 
+/// What shows a served page. Of one type for all of them, so that the browser's program has it once.
+fn of(page: ServedPage) -> impl Fn() -> AnyView + Clone + Send + Sync + 'static {
+    move || served(page)
+}
+
 /// The whole app. Pages are rendered whole before they are sent, so that they read without JavaScript
 /// and carry the right status.
 #[component]
@@ -39,22 +44,25 @@ pub fn App() -> impl IntoView {
                 <FlatRoutes fallback=NotFoundPage>
                     <Route path=path!("/") view=PersonasPage ssr=SsrMode::Async/>
                     <Route path=path!("/personas/:id") view=PersonaPage ssr=SsrMode::Async/>
-                    <Route path=path!("/personas/:id/roleplay") view=|| served(ServedPage::Roleplay) ssr=SsrMode::Async/>
-                    <Route path=path!("/chats") view=|| served(ServedPage::Chats) ssr=SsrMode::Async/>
-                    <Route path=path!("/chats/:id") view=|| served(ServedPage::Chat) ssr=SsrMode::Async/>
-                    <Route path=path!("/knowledge") view=|| served(ServedPage::Knowledge) ssr=SsrMode::Async/>
-                    <Route path=path!("/pages/:id") view=|| served(ServedPage::Page) ssr=SsrMode::Async/>
-                    <Route path=path!("/refs/:id") view=|| served(ServedPage::Ref) ssr=SsrMode::Async/>
-                    <Route path=path!("/tasks/:id") view=|| served(ServedPage::Task) ssr=SsrMode::Async/>
-                    <Route path=path!("/search") view=|| served(ServedPage::Search) ssr=SsrMode::Async/>
-                    <Route path=path!("/conflicts/:id") view=|| served(ServedPage::Conflict) ssr=SsrMode::Async/>
-                    <Route path=path!("/playground/:id") view=|| served(ServedPage::Playground) ssr=SsrMode::Async/>
-                    <Route path=path!("/playground/:id/:session") view=|| served(ServedPage::Session) ssr=SsrMode::Async/>
-                    <Route path=path!("/gallery") view=|| served(ServedPage::Gallery) ssr=SsrMode::Async/>
-                    <Route path=path!("/inbox") view=|| served(ServedPage::Inbox) ssr=SsrMode::Async/>
-                    <Route path=path!("/audit") view=|| served(ServedPage::Audit) ssr=SsrMode::Async/>
-                    <Route path=path!("/bin") view=|| served(ServedPage::Bin) ssr=SsrMode::Async/>
-                    <Route path=path!("/settings") view=|| served(ServedPage::Settings) ssr=SsrMode::Async/>
+                    <Route path=path!("/personas/:id/roleplay") view=of(ServedPage::Roleplay) ssr=SsrMode::Async/>
+                    <Route path=path!("/chats") view=of(ServedPage::Chats) ssr=SsrMode::Async/>
+                    <Route path=path!("/chats/:id") view=of(ServedPage::Chat) ssr=SsrMode::Async/>
+                    <Route path=path!("/knowledge") view=of(ServedPage::Knowledge) ssr=SsrMode::Async/>
+                    <Route path=path!("/pages/:id") view=of(ServedPage::Page) ssr=SsrMode::Async/>
+                    <Route path=path!("/refs/:id") view=of(ServedPage::Ref) ssr=SsrMode::Async/>
+                    <Route path=path!("/tasks/:id") view=of(ServedPage::Task) ssr=SsrMode::Async/>
+                    <Route path=path!("/search") view=of(ServedPage::Search) ssr=SsrMode::Async/>
+                    <Route path=path!("/conflicts/:id") view=of(ServedPage::Conflict) ssr=SsrMode::Async/>
+                    <Route path=path!("/playground/:id") view=of(ServedPage::Playground) ssr=SsrMode::Async/>
+                    <Route path=path!("/playground/:id/:session") view=of(ServedPage::Session) ssr=SsrMode::Async/>
+                    <Route path=path!("/gallery") view=of(ServedPage::Gallery) ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox") view=of(ServedPage::Inbox) ssr=SsrMode::Async/>
+                    <Route path=path!("/audit") view=of(ServedPage::Audit) ssr=SsrMode::Async/>
+                    <Route path=path!("/traces") view=of(ServedPage::Traces) ssr=SsrMode::Async/>
+                    <Route path=path!("/traces/:id") view=of(ServedPage::Trace) ssr=SsrMode::Async/>
+                    <Route path=path!("/usage") view=of(ServedPage::Usage) ssr=SsrMode::Async/>
+                    <Route path=path!("/bin") view=of(ServedPage::Bin) ssr=SsrMode::Async/>
+                    <Route path=path!("/settings") view=of(ServedPage::Settings) ssr=SsrMode::Async/>
                 </FlatRoutes>
             </Frame>
             <Notices/>

@@ -1,5 +1,6 @@
 //! What an operator can set: flags, variables, and the site's options in `Leptos.toml`.
 
+mod otlp;
 mod pictures;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
 
 use clap::builder::FalseyValueParser;
 use leptos::config::{LeptosOptions, get_config_from_str};
+pub use otlp::{Otlp, OtlpArgs, OtlpNames};
 pub use pictures::{Images, ImagesService, ImagesStyle, KeptFiles};
 
 /// The site's options as they were when this binary was built.
@@ -132,6 +134,10 @@ pub struct ServeArgs {
     /// public internet.
     #[arg(long, env = "GREENROOM_FETCH_ALLOW", value_delimiter = ',')]
     pub fetch_allow: Vec<String>,
+
+    /// How traces are sent.
+    #[command(flatten)]
+    pub otlp: OtlpArgs,
 }
 
 /// How fast the scripted demo model speaks.
@@ -170,6 +176,8 @@ pub struct Config {
     pub files: KeptFiles,
     /// The hosts that may be fetched from wherever they are; `None` when nothing is fetched.
     pub fetch: Option<Vec<String>>,
+    /// Who receives traces, beside the database.
+    pub otlp: Option<Otlp>,
 }
 
 /// A service for embeddings.
@@ -218,6 +226,9 @@ pub enum ConfigError {
     /// The pictures cannot be kept there.
     #[error("{0}")]
     Files(&'static str),
+    /// Traces cannot be sent there.
+    #[error("{0}")]
+    Otlp(&'static str),
     /// `Leptos.toml` cannot be read.
     #[error("{SITE_OPTIONS_FILE} cannot be read: {0}")]
     SiteOptions(String),
@@ -271,6 +282,8 @@ impl ServeArgs {
                 self.images_hosts,
             )?),
         };
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let otlp = otlp::otlp(self.otlp, is_set)?;
         Ok(Config {
             addr,
             database,
@@ -284,6 +297,7 @@ impl ServeArgs {
             images,
             files,
             fetch: (!self.no_fetch).then_some(self.fetch_allow),
+            otlp,
         })
     }
 }
@@ -364,6 +378,7 @@ mod tests {
             files_secret: "env:AWS_SECRET_ACCESS_KEY".into(),
             no_fetch: false,
             fetch_allow: Vec::new(),
+            otlp: OtlpArgs::default(),
         }
     }
 

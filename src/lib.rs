@@ -39,6 +39,8 @@ pub mod server;
 pub mod state;
 #[cfg(feature = "ssr")]
 pub mod store;
+#[cfg(feature = "ssr")]
+pub mod traces;
 
 #[cfg(feature = "hydrate")]
 mod hydrate;

@@ -19,7 +19,9 @@ use crate::{
     api,
     app::{App, shell},
     changes::Gate,
-    config::{Config, Database, DemoPace, Embeddings, Images, ImagesStyle, KeptFiles},
+    config::{
+        Config, Database, DemoPace, Embeddings, Images, ImagesStyle, KeptFiles, Otlp, OtlpNames,
+    },
     domain::error::ApiError,
     fetch::Fetcher,
     jobs::{Allowed, Bucket, Files, FilesError, Jobs},
@@ -27,9 +29,11 @@ use crate::{
         Artist, Demo, EmbeddingSettings, ImageSettings, ImageStyle, Pace, ProviderError, Providers,
         Script, TimeLimits,
     },
+    sandbox::Sandbox,
     search::Search,
     state::AppState,
     store::{Store, StoreError, now},
+    traces::{self, Content, Exporter, ExporterError, Names, OtlpSettings},
 };
 
 /// How long requests in progress may take once the server was told to stop.
@@ -38,6 +42,12 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 const EXPIRY_ROUND: Duration = Duration::from_secs(60 * 60);
 /// How long one picture may take.
 const PICTURE_TIME: Duration = Duration::from_secs(120);
+/// How many runs wait to be sent as traces before further ones are not sent.
+const TRACES_WAITING: usize = 4096;
+/// How long one attempt to send traces may take.
+const TRACES_TIME: Duration = Duration::from_secs(10);
+/// The wait before sending them for the second time.
+const TRACES_RETRY: Duration = Duration::from_secs(1);
 /// How long to wait before asking an absent database again.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -65,6 +75,9 @@ pub enum ServeError {
     /// The image service cannot be asked.
     #[error("The image service cannot be asked: {0}")]
     Images(ProviderError),
+    /// Traces cannot be sent.
+    #[error("Traces cannot be sent: {0}")]
+    Traces(#[from] ExporterError),
     /// Pictures cannot be kept.
     #[error("Pictures cannot be kept: {0}")]
     Files(String),
@@ -138,7 +151,15 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let kept = kept_files(&config.files, &providers)?;
     let jobs = Jobs::new(store.clone(), artist, kept, &node.name).allowing(allowed);
     let limits = Limits { pictures: allowed == Allowed::Yes, ..Limits::default() };
+    let name = node.name.clone();
     let agent = Agent::new(store.clone(), providers, search, limits, node);
+    // Without a program of our own to start, tools say that there is no Python.
+    if let Ok(binary) = std::env::current_exe() {
+        agent.use_sandbox(Sandbox::new(&binary));
+    }
+    if let Some(otlp) = config.otlp {
+        send_traces(&agent, otlp, name)?;
+    }
     let mut state = AppState::new(store, config.site, files, agent);
     state.jobs = jobs;
     state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
@@ -257,6 +278,25 @@ fn kept_files(files: &KeptFiles, providers: &Providers) -> Result<Files, ServeEr
         }
     };
     kept.map_err(|error: FilesError| ServeError::Files(error.to_string()))
+}
+
+/// Sends the traces of all runs that end from now on.
+fn send_traces(agent: &Agent, otlp: Otlp, node: String) -> Result<(), ServeError> {
+    let Otlp { url, headers_ref, content, names, gzip } = otlp;
+    let content = if content { Content::Included } else { Content::LeftOut };
+    let names = match names {
+        OtlpNames::Present => Names::Present,
+        OtlpNames::Older => Names::Older,
+    };
+    let (within, first_wait) = (TRACES_TIME, TRACES_RETRY);
+    let settings =
+        OtlpSettings { url, headers_ref, content, names, gzip, node, within, first_wait };
+    let environment = |name: &str| std::env::var(name).ok();
+    let exporter = Exporter::new(settings, Arc::new(environment))?;
+    let (queue, waiting) = traces::queue(TRACES_WAITING);
+    agent.tell_ends_to(queue);
+    tokio::spawn(traces::export(agent.clone(), exporter, waiting));
+    Ok(())
 }
 
 /// What this process is called when nobody named it.

@@ -15,6 +15,7 @@ use crate::{
         budget::{Budgets, Taken},
         error::ApiError,
         id::{ConversationId, SpaceId},
+        usage::day_of,
     },
     store::{Link, now},
 };
@@ -26,7 +27,6 @@ const KNOWN: Duration = Duration::from_secs(5);
 const MINUTE: Duration = Duration::from_secs(60);
 /// The most that is remembered of who began runs.
 const MAX_KNOWN: usize = 10_000;
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
 /// What is remembered of limits and of runs that began lately.
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ impl Agent {
 
     /// What the runs of a Space took today.
     pub async fn taken_today(&self, scope: &Scope) -> Result<Taken, ApiError> {
-        Ok(self.read(scope).await?.taken_since(midnight()).await?)
+        Ok(self.read(scope).await?.taken_on(day_of(now())).await?)
     }
 
     /// Refuses runs for which there is nothing left. It looks through the link that will keep them: one
@@ -110,7 +110,7 @@ impl Agent {
     ) -> Result<(), ApiError> {
         let budgets = self.budgets_on(link, scope).await?;
         if budgets.limits_days() {
-            budgets.check_day(link.taken_since(midnight()).await?)?;
+            budgets.check_day(link.taken_on(day_of(now())).await?)?;
         }
         if budgets.limits_sessions() {
             budgets.check_session(link.taken_in(conversation).await?)?;
@@ -149,11 +149,6 @@ impl Agent {
             ..guards
         }
     }
-}
-
-/// When the day began (UTC).
-fn midnight() -> i64 {
-    now().0.div_euclid(DAY_MILLIS) * DAY_MILLIS
 }
 
 #[cfg(test)]

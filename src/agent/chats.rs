@@ -280,7 +280,8 @@ impl Agent {
         let system = joined(&sections);
         let reserved = estimate(&system) as u64 + self.answer_tokens(&route);
         let room = window::room(route.model.context, reserved);
-        let recorded = Recorded::of(&sections, &persona.fields.system_prompt, window, room);
+        let mut recorded = Recorded::of(&sections, &persona.fields.system_prompt, window, room);
+        recorded.parameters = Some(self.parameters(&route, &Registry::default()));
         Brief {
             persona: Arc::new(persona),
             route,

@@ -32,7 +32,7 @@ use crate::{
         sent::Recorded,
     },
     providers::{Fault, ModelEvent, ProviderError, Route},
-    store::{FilePlace, now},
+    store::{FilePlace, StoreError, now},
 };
 
 /// How long to wait before keeping again what could not be kept.
@@ -201,6 +201,10 @@ fn told_by(step: Step) -> Option<RunEvent> {
         Step::Tell(event) => Some(event),
         Step::RunTools(_) | Step::AskModel | Step::Finish(_) => None,
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn failed(error: ApiError) -> Finish {
@@ -378,9 +382,14 @@ impl Drive {
         let (tools, desk) = (self.brief.tools.clone(), self.desk.clone());
         let reads = calls.iter().all(|call| tools.effect(call) == Effect::Reads);
         let most = self.result_bytes();
-        let running = |call: ToolCall| -> BoxFuture<'static, Result<ToolResult, ApiError>> {
+        let running = |call: ToolCall| -> BoxFuture<'static, Result<(ToolResult, u64), ApiError>> {
             let (tools, desk) = (tools.clone(), desk.clone());
-            async move { tools.run(&call, &desk, most).await }.boxed()
+            async move {
+                let began = Instant::now();
+                let result = tools.run(&call, &desk, most).await?;
+                Ok((result, millis(began.elapsed())))
+            }
+            .boxed()
         };
         let mut line: VecDeque<ToolCall> = calls.into();
         let mut going_on = FuturesUnordered::new();
@@ -393,10 +402,14 @@ impl Drive {
                 interruptible = tools.effect(&call) == Effect::Reads;
                 going_on.push(running(call));
             }
+            let mut took = None;
             let input = tokio::select! {
                 biased;
                 Some(result) = going_on.next() => match result {
-                    Ok(result) => Input::ToolDone(result),
+                    Ok((result, ran)) => {
+                        took = Some(ran);
+                        Input::ToolDone(result)
+                    }
                     Err(error) => Input::Failed(error),
                 },
                 // What writes is not left half way: it is short, and comes to its end first.
@@ -404,7 +417,10 @@ impl Drive {
                 () = sleep_until(self.deadline), if interruptible => Input::OutOfTime,
             };
             self.turn.charge(self.desk.take_charges());
-            let steps = self.turn.on(input);
+            let mut steps = self.turn.on(input);
+            if let Some(Step::Tell(RunEvent::ToolResult { took_ms, .. })) = steps.first_mut() {
+                *took_ms = took;
+            }
             if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
                 return steps;
             }
@@ -418,7 +434,6 @@ impl Drive {
     /// Keeps the end. What cannot be kept now is tried again: the words are not given up.
     async fn finish(&mut self, finish: Finish) {
         let (usage, cost_micros) = self.turn.spent();
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.run.status = finish.status;
         self.run.stop = finish.stop;
         self.run.error = finish.error;
@@ -434,8 +449,13 @@ impl Drive {
         let parts = self.live.parts();
         let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
         let (seq, rest) = self.live.seal(now(), ended, &self.agent.shared.log).await;
+        // What a model was told in a chat is kept from the beginning.
+        let recorded = match &self.brief.chat {
+            Some(_) => None,
+            None => Some(serde_json::json!(self.agent.recorded(&self.brief)).to_string()),
+        };
         let mut told = false;
-        loop {
+        let closed = loop {
             let kept = async {
                 let mut link = self.agent.shared.store.write(&self.scope.space).await?;
                 let ended = ended_row(&self.scope.space, &self.run, seq);
@@ -444,10 +464,14 @@ impl Drive {
                 if closed && pictured {
                     ask_for_pictures(&mut link, &self.run).await?;
                 }
-                link.commit().await
+                if let Some(recorded) = recorded.as_ref().filter(|_| closed) {
+                    link.set_run_prompt(&self.run.id, recorded).await?;
+                }
+                link.commit().await?;
+                Ok::<bool, StoreError>(closed)
             };
             match kept.await {
-                Ok(()) => break,
+                Ok(closed) => break closed,
                 Err(error) if !told => {
                     tracing::error!(%error, run = %self.run.id, "the end of a run cannot be kept");
                     told = true;
@@ -455,6 +479,9 @@ impl Drive {
                 Err(_) => {}
             }
             tokio::time::sleep(RETRY).await;
+        };
+        if closed {
+            self.agent.collect(&self.scope.space, &self.run.id);
         }
         self.live.mark_ended(seq);
         self.live.publish(seq);

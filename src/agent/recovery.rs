@@ -92,6 +92,9 @@ impl Agent {
             ask_for_pictures(&mut link, &run).await?;
         }
         link.commit().await?;
+        if ended {
+            self.collect(&space, &run.id);
+        }
         Ok(ended)
     }
 

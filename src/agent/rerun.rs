@@ -204,7 +204,7 @@ mod tests {
         let events = [
             RunEvent::StepStarted { step: 1 },
             RunEvent::ToolCall { part: "p1".into(), call, carried: None },
-            RunEvent::ToolResult { part: "p2".into(), result },
+            RunEvent::ToolResult { part: "p2".into(), result, took_ms: None },
             RunEvent::StepStarted { step: 2 },
             RunEvent::Text { part: "p3".into(), delta: "Done.".into() },
         ];

@@ -6,10 +6,13 @@ use crate::{
     domain::{
         chat::MAX_WINDOW,
         error::ApiError,
-        id::{ConversationId, MessageId},
+        id::{ConversationId, MessageId, RunId},
         message::{Message, Role},
-        run::Usage,
-        sent::{Estimate, Recorded, Sent, SentMessage, SentSection, cached_share, joined},
+        run::{Run, Usage},
+        sent::{
+            Estimate, Parameters, Recorded, Sent, SentMessage, SentSection, SentTool, cached_share,
+            joined,
+        },
         tokens::estimate,
         tree::MAX_COUNTED,
     },
@@ -33,16 +36,34 @@ impl Agent {
             Err(ApiError::Busy { run_id }) => link.run(&run_id).await?,
             Err(error) => return Err(error),
         };
+        self.sent_in(&mut link, run).await
+    }
+
+    /// What the model was sent first in a run of any kind.
+    pub async fn sent_in_run(&self, scope: &Scope, run: &RunId) -> Result<Sent, ApiError> {
+        let mut link = self.read(scope).await?;
+        let run = link.run(run).await?;
+        self.sent_in(&mut link, run).await
+    }
+
+    async fn sent_in(&self, link: &mut Link, run: Run) -> Result<Sent, ApiError> {
         let recorded = link.run_prompt(&run.id).await?.ok_or_else(nothing_sent)?;
         let recorded: Recorded = serde_json::from_str(&recorded).map_err(|_| nothing_sent())?;
         let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
         let (window, room) = (recorded.window, recorded.room);
-        let mut branch = link.branch_end(&run.message_id, i64::from(window)).await?;
-        let heard = link.voices(&run.conversation_id, &run.message_id, i64::from(window)).await?;
+        // Only a chat has a window of so many messages; elsewhere what fits is sent.
+        let (mut branch, heard) = match window {
+            0 => (link.branch(&run.message_id).await?, Vec::new()),
+            window => {
+                let heard =
+                    link.voices(&run.conversation_id, &run.message_id, i64::from(window)).await?;
+                (link.branch_end(&run.message_id, i64::from(window)).await?, heard)
+            }
+        };
         let mut sent = branch.split_off(window::cut(&branch, room));
         voices::hear(&mut sent, &heard, &run.persona_id);
         let first_sent = sent.first().map(|message| message.id.clone());
-        let left_out = left_out(&mut link, &sent).await?;
+        let left_out = left_out(link, &sent).await?;
         let messages: Vec<SentMessage> = sent
             .iter()
             .map(|message| SentMessage {
@@ -52,6 +73,8 @@ impl Agent {
                 tokens: window::tokens(message),
             })
             .collect();
+        let parameters = recorded.parameters.clone();
+        let tools = self.told_tools(parameters.as_ref());
         let sections = recorded.sections(&persona.system_prompt).into_iter();
         let sections: Vec<SentSection> = sections
             .map(|section| SentSection {
@@ -61,12 +84,14 @@ impl Agent {
             })
             .collect();
         let tokens = sections.iter().map(|section| section.tokens).sum::<u64>()
+            + tools.iter().map(|tool| tool.tokens).sum::<u64>()
             + messages.iter().map(|message| message.tokens).sum::<u64>();
         Ok(Sent {
             run_id: run.id,
             model: run.model,
             sections,
-            tools: Vec::new(),
+            tools,
+            parameters,
             messages,
             first_sent,
             left_out,
@@ -75,6 +100,21 @@ impl Agent {
             cached_share: cached_share(run.spent.usage),
             spent: run.spent,
         })
+    }
+
+    /// The tools that a model was told of, as they are described now.
+    fn told_tools(&self, parameters: Option<&Parameters>) -> Vec<SentTool> {
+        let named = parameters.map(|parameters| parameters.tools.as_slice()).unwrap_or_default();
+        let known = [&self.shared.persona_tools, &self.shared.companion_tools];
+        let told = |name: &String| {
+            let mut specs = known.iter().flat_map(|tools| tools.specs());
+            let spec = specs.find(|spec| spec.name == *name);
+            let description = spec.map(|spec| spec.description.clone()).unwrap_or_default();
+            let schema = spec.map(|spec| spec.schema.to_string()).unwrap_or_default();
+            let tokens = estimate(name) + estimate(&description) + estimate(&schema);
+            SentTool { name: name.clone(), description, tokens: tokens as u64 }
+        };
+        named.iter().map(told).collect()
     }
 
     /// What it would take to say this next in a chat.

@@ -226,8 +226,8 @@ impl Turn {
 
     fn on_stop(&mut self, stop: StopReason) -> Vec<Step> {
         let mut steps = self.close();
-        let usage = self.count();
-        steps.push(Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage }));
+        let (usage, cost_micros) = self.count();
+        steps.push(Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage, cost_micros }));
         let rest = match stop {
             StopReason::ToolUse if !self.wanted.is_empty() => self.run_tools(),
             StopReason::EndTurn
@@ -265,14 +265,15 @@ impl Turn {
         steps
     }
 
-    /// Counts what the present step took.
-    fn count(&mut self) -> Usage {
+    /// Counts what the present step took, and its price.
+    fn count(&mut self) -> (Usage, Option<u64>) {
         let usage = std::mem::take(&mut self.step_usage);
         self.usage = self.usage.plus(usage);
-        if let (Some(price), Some(cost)) = (self.price, &mut self.cost_micros) {
-            *cost += price.micros(usage);
+        let micros = self.price.map(|price| price.micros(usage));
+        if let (Some(micros), Some(cost)) = (micros, &mut self.cost_micros) {
+            *cost += micros;
         }
-        usage
+        (usage, micros)
     }
 
     fn run_tools(&mut self) -> Vec<Step> {
@@ -379,7 +380,7 @@ impl Turn {
     }
 
     fn tell_result(&mut self, result: ToolResult) -> Step {
-        Step::Tell(RunEvent::ToolResult { part: self.new_part(), result })
+        Step::Tell(RunEvent::ToolResult { part: self.new_part(), result, took_ms: None })
     }
 
     fn close(&mut self) -> Vec<Step> {

@@ -33,7 +33,7 @@ fn ended(part: &str) -> Step {
 }
 
 fn step_ended(step: u32, stop: StopReason) -> Step {
-    Step::Tell(RunEvent::StepEnded { step, stop, usage: Usage::default() })
+    Step::Tell(RunEvent::StepEnded { step, stop, usage: Usage::default(), cost_micros: None })
 }
 
 fn call(id: &str, name: &str) -> ToolCall {
@@ -50,7 +50,7 @@ fn result(id: &str, name: &str, output: &str, is_error: bool) -> ToolResult {
 }
 
 fn told_result(part: &str, result: ToolResult) -> Step {
-    Step::Tell(RunEvent::ToolResult { part: part.into(), result })
+    Step::Tell(RunEvent::ToolResult { part: part.into(), result, took_ms: None })
 }
 
 fn finish(status: RunStatus, stop: Option<StopReason>) -> Step {

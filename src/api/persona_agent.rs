@@ -169,7 +169,7 @@ impl Projection {
                 tool_name: call.name.clone(),
                 input: call.input.clone(),
             }),
-            RunEvent::ToolResult { part, result } => Some(ChatEvent::ToolResult {
+            RunEvent::ToolResult { part, result, .. } => Some(ChatEvent::ToolResult {
                 id: part.clone(),
                 tool_use_id: result.call.clone(),
                 output: result.output.clone(),

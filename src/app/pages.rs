@@ -21,6 +21,9 @@ pub mod search;
 pub mod session;
 pub mod settings;
 pub mod task;
+pub mod trace;
+pub mod traces;
+pub mod usage;
 
 use leptos::prelude::*;
 
@@ -59,6 +62,12 @@ pub enum ServedPage {
     Settings,
     /// Something to do.
     Task,
+    /// What a run did.
+    Trace,
+    /// All runs.
+    Traces,
+    /// What runs took.
+    Usage,
     /// What can be made of a persona, beside its editor.
     Workbench,
 }
@@ -80,10 +89,20 @@ impl ServedPage {
             | Self::Ref
             | Self::Session
             | Self::Task
+            | Self::Trace
+            | Self::Traces
             | Self::Workbench => true,
             // What one asked for, or sets, stays as it is.
-            Self::Conflict | Self::Roleplay | Self::Search | Self::Settings => false,
+            Self::Conflict | Self::Roleplay | Self::Search | Self::Settings | Self::Usage => false,
         }
+    }
+
+    /// Whether it is one of the pages with a style sheet of their own.
+    pub fn is_tool(self) -> bool {
+        matches!(
+            self,
+            Self::Playground | Self::Session | Self::Trace | Self::Traces | Self::Usage
+        )
     }
 
     /// The page itself. Only the server asks for it, so that none of it is sent to the browser.
@@ -105,6 +124,9 @@ impl ServedPage {
             Self::Session => session::SessionPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),
+            Self::Trace => trace::TracePage().into_any(),
+            Self::Traces => traces::TracesPage().into_any(),
+            Self::Usage => usage::UsagePage().into_any(),
             Self::Workbench => persona_workbench::PersonaWorkbench().into_any(),
         }
     }

@@ -19,6 +19,7 @@ pub mod search;
 pub mod settings;
 pub mod several;
 pub mod test_inputs;
+pub mod traces;
 pub mod versions;
 pub mod workbench;
 

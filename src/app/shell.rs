@@ -10,6 +10,8 @@ use super::{App, platform};
 pub struct SiteFiles {
     /// The style sheet.
     pub style: String,
+    /// The one that only some pages need.
+    pub tool_style: String,
     /// The loader and the browser's program; without them pages are plain.
     pub program: Option<(String, String)>,
 }

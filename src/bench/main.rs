@@ -24,6 +24,7 @@ mod service;
 mod space;
 mod streams;
 mod table;
+mod traces;
 
 use plan::Plan;
 
@@ -55,6 +56,9 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("streams") {
         streams::measure(plan).await;
+    }
+    if plan.wants("traces") {
+        traces::measure(plan).await;
     }
     if plan.wants("runs") {
         open_runs::measure(plan).await;

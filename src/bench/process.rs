@@ -21,12 +21,23 @@ pub struct Server {
 impl Server {
     /// The server that is measured. Its Ollama is at the other port.
     pub fn greenroom(binary: &Path, data: &Path, service_port: u16) -> Self {
+        Self::greenroom_with(binary, data, service_port, &[])
+    }
+
+    /// The same with these variables.
+    pub fn greenroom_with(
+        binary: &Path,
+        data: &Path,
+        service_port: u16,
+        variables: &[(&str, String)],
+    ) -> Self {
         let port = free_port();
         let mut command = Command::new(binary);
         command.args(["serve", "--addr", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
         // What goes wrong is told by the client, once, and not by thousands of lines.
         command.env("DATABASE_URL", "").env("RUST_LOG", "off").stdout(Stdio::null());
         command.env("OLLAMA_HOST", format!("127.0.0.1:{service_port}"));
+        command.envs(variables.iter().cloned());
         Self { child: command.spawn().expect("`make build` comes first"), port }
     }
 

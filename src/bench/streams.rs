@@ -32,7 +32,7 @@ enum Way {
     Greenroom,
 }
 
-struct Side {
+pub struct Side {
     way: Way,
     load: Load,
     server: Server,
@@ -40,15 +40,15 @@ struct Side {
 
 /// How fast tokens went through, and what it took.
 #[derive(Default)]
-struct Flow {
-    rates: Vec<f64>,
+pub struct Flow {
+    pub rates: Vec<f64>,
     tokens: usize,
     processor: Duration,
 }
 
 impl Flow {
     /// The processor time of a thousand tokens.
-    fn cost(&self) -> Duration {
+    pub fn cost(&self) -> Duration {
         self.processor.mul_f64(1_000.0 / self.tokens as f64)
     }
 }
@@ -83,11 +83,17 @@ pub async fn measure(plan: &Plan) {
     }
 }
 
+/// Greenroom as it is asked, with its personas.
+pub async fn greenroom(server: Server) -> Side {
+    let side = Side { way: Way::Greenroom, load: server.load(), server };
+    make_personas(&side.load, STREAMS).await;
+    side
+}
+
 /// Starts both and makes the personas.
 async fn prepare(plan: &Plan, folder: &Path, service: &Server) -> [Side; 2] {
     let server = Server::greenroom(&plan.binary, folder, service.port).ready("/healthz").await;
-    let ours = Side { way: Way::Greenroom, load: server.load(), server };
-    make_personas(&ours.load, STREAMS).await;
+    let ours = greenroom(server).await;
     let words = service::question(SHORT, Duration::ZERO);
     ours.ask(0, SHORT).await;
     let body = service.load().read("/last").await.expect("the last question");
@@ -169,7 +175,7 @@ async fn first_tokens(sides: &[Side; 2], streams: usize, rounds: usize) -> [Time
 }
 
 /// Asks both in turns; the first turn only warms.
-async fn flows(sides: &[Side; 2], streams: usize, tokens: usize, rounds: usize) -> [Flow; 2] {
+pub async fn flows(sides: &[Side; 2], streams: usize, tokens: usize, rounds: usize) -> [Flow; 2] {
     let mut flows = [Flow::default(), Flow::default()];
     for round in 0..=rounds {
         for (side, flow) in sides.iter().zip(&mut flows) {

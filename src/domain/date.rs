@@ -21,6 +21,11 @@ impl Date {
         (day.to_string() == text).then_some(day)
     }
 
+    /// The day of a moment, in UTC.
+    pub fn of(at: Timestamp) -> Self {
+        Self(Timestamp(at.0.div_euclid(DAY_MS) * DAY_MS))
+    }
+
     /// For people: `16 Nov 2026`.
     pub fn readable(self) -> String {
         self.0.readable().split(',').next().unwrap_or_default().to_owned()

@@ -77,6 +77,9 @@ pub enum RunEvent {
         part: PartId,
         /// What it gave.
         result: ToolResult,
+        /// How long it ran; unknown when it did not run, or from before this was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        took_ms: Option<u64>,
     },
     /// The model came to the end of an answer.
     StepEnded {
@@ -86,6 +89,9 @@ pub enum RunEvent {
         stop: StopReason,
         /// What the step took.
         usage: Usage,
+        /// Its price in millionths of a dollar, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_micros: Option<u64>,
     },
     /// The run is over; nothing follows.
     Ended {
@@ -141,7 +147,9 @@ pub fn told_of(part: Part) -> Vec<RunEvent> {
         PartBody::Reasoning(delta) if delta.is_empty() => vec![ended],
         PartBody::Reasoning(delta) => vec![RunEvent::Reasoning { part: id, delta }, ended],
         PartBody::ToolCall(call) => vec![RunEvent::ToolCall { part: id, call, carried }],
-        PartBody::ToolResult(result) => vec![RunEvent::ToolResult { part: id, result }],
+        PartBody::ToolResult(result) => {
+            vec![RunEvent::ToolResult { part: id, result, took_ms: None }]
+        }
     }
 }
 
@@ -168,7 +176,7 @@ pub fn fold(parts: &mut Vec<Part>, at: Timestamp, event: &RunEvent) {
             body: PartBody::ToolCall(call.clone()),
             carried: carried.clone(),
         }),
-        RunEvent::ToolResult { part, result } => parts.push(Part {
+        RunEvent::ToolResult { part, result, .. } => parts.push(Part {
             id: part.clone(),
             at,
             body: PartBody::ToolResult(result.clone()),

@@ -154,16 +154,26 @@ impl Spent {
         };
         told.extend(tokens(self.usage.input, "in"));
         told.extend(tokens(self.usage.output, "out"));
-        told.push(match self.duration_ms {
-            short @ ..1000 => format!("{short} ms"),
-            long => format!("{}.{} s", long / 1000, long % 1000 / 100),
-        });
-        told.extend(self.cost_micros.map(|micros| match micros {
-            0 => "free".to_owned(),
-            small @ ..10_000 => format!("${}.{:06}", small / 1_000_000, small % 1_000_000),
-            large => format!("${}.{:04}", large / 1_000_000, large % 1_000_000 / 100),
-        }));
+        told.push(told_time(self.duration_ms));
+        told.extend(self.cost_micros.map(told_price));
         told.join(" · ")
+    }
+}
+
+/// How long something took, for people: `80 ms`, `1.5 s`.
+pub fn told_time(millis: u64) -> String {
+    match millis {
+        short @ ..1000 => format!("{short} ms"),
+        long => format!("{}.{} s", long / 1000, long % 1000 / 100),
+    }
+}
+
+/// What something cost, for people, from millionths of a dollar: `free`, `$0.0012`.
+pub fn told_price(micros: u64) -> String {
+    match micros {
+        0 => "free".to_owned(),
+        small @ ..10_000 => format!("${}.{:06}", small / 1_000_000, small % 1_000_000),
+        large => format!("${}.{:04}", large / 1_000_000, large % 1_000_000 / 100),
     }
 }
 

@@ -35,6 +35,24 @@ pub struct Recorded {
     pub window: u32,
     /// How many tokens there were for them.
     pub room: u64,
+    /// With what it was asked; not known of runs from before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Parameters>,
+}
+
+/// With what a model is asked, the same in every step of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Parameters {
+    /// The service that runs the model.
+    pub service: String,
+    /// What that service calls the model.
+    pub model: String,
+    /// How long one answer may be, in tokens.
+    pub max_tokens: u64,
+    /// The tools that the model is told of.
+    #[serde(default)]
+    pub tools: Vec<String>,
 }
 
 impl Recorded {
@@ -44,7 +62,8 @@ impl Recorded {
             let text = Some(section.text.clone()).filter(|text| text != prompt);
             (section.title.clone(), text)
         };
-        Self { sections: sections.iter().map(kept).collect(), window, room }
+        let sections = sections.iter().map(kept).collect();
+        Self { sections, window, room, parameters: None }
     }
 
     /// The sections again.
@@ -107,6 +126,8 @@ pub struct Sent {
     pub sections: Vec<SentSection>,
     /// The tools it was told of.
     pub tools: Vec<SentTool>,
+    /// With what it was asked; `null` where that is not kept.
+    pub parameters: Option<Parameters>,
     /// The messages it was sent, the oldest first.
     pub messages: Vec<SentMessage>,
     /// The cut line: the first message that was sent.

@@ -45,7 +45,7 @@ pub fn names(site: &LeptosOptions) -> SiteFiles {
             folder.join(&loader).exists().then(|| (package(&loader), package(&wasm)))
         }
     };
-    SiteFiles { style: package(STYLE), program }
+    SiteFiles { style: package(STYLE), tool_style: package(TOOL_STYLE), program }
 }
 
 /// Serves a file of the site, or the page that says that there is nothing.

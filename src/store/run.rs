@@ -5,7 +5,6 @@ use sqlx::{FromRow, QueryBuilder};
 
 use super::{Link, Store, StoreError, link::on};
 use crate::domain::{
-    budget::Taken,
     event::{RunEvent, Stamped},
     id::{ConversationId, MessageId, PersonaId, RunId, SpaceId, UserId},
     run::{Run, RunStatus},
@@ -15,11 +14,12 @@ use crate::domain::{
 /// The most rows that one statement writes.
 const ROWS_AT_ONCE: usize = 128;
 
-const COLUMNS: &str = "run_id, conversation_id, message_id, reply_id, round_id, place, follows_id,
+pub(super) const COLUMNS: &str =
+    "run_id, conversation_id, message_id, reply_id, round_id, place, follows_id,
     persona_id, persona_revision, model, status, stop, error, spent, created_at, ended_at";
 
 #[derive(FromRow)]
-struct RunRow {
+pub(super) struct RunRow {
     run_id: String,
     conversation_id: String,
     message_id: String,
@@ -257,30 +257,6 @@ impl Link {
         row.map(Run::try_from).transpose()
     }
 
-    /// What the runs of this Space took that began since a moment.
-    pub async fn taken_since(&mut self, at: i64) -> Result<Taken, StoreError> {
-        const SQL: &str = "select cast(coalesce(sum(coalesce(input_tokens, 0)
-                + coalesce(output_tokens, 0)), 0) as bigint),
-                cast(coalesce(sum(cost_micros), 0) as bigint)
-            from run where space_id = $1 and created_at >= $2";
-        let space = self.space.clone();
-        let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(at).fetch_one(wire).await?);
-        Ok(taken(sums))
-    }
-
-    /// What the runs of a conversation took.
-    pub async fn taken_in(&mut self, conversation: &ConversationId) -> Result<Taken, StoreError> {
-        const SQL: &str = "select cast(coalesce(sum(coalesce(input_tokens, 0)
-                + coalesce(output_tokens, 0)), 0) as bigint),
-                cast(coalesce(sum(cost_micros), 0) as bigint)
-            from run where space_id = $1 and conversation_id = $2";
-        let space = self.space.clone();
-        let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(conversation.as_str()).fetch_one(wire).await?);
-        Ok(taken(sums))
-    }
-
     /// The run that was last begun in a conversation.
     pub async fn last_run(
         &mut self,
@@ -344,6 +320,9 @@ impl Link {
             .bind(counted(run.spent.cost_micros)).bind(counted(Some(run.spent.duration_ms)))
             .bind(counted(run.spent.usage.input)).bind(counted(run.spent.usage.output))
             .execute(wire).await?.rows_affected());
+        if ended > 0 {
+            self.count_usage(run).await?;
+        }
         Ok(ended > 0)
     }
 
@@ -425,12 +404,8 @@ impl Link {
     }
 }
 
-fn taken((tokens, micros): (i64, i64)) -> Taken {
-    Taken { tokens: tokens.cast_unsigned(), cost_micros: micros.cast_unsigned() }
-}
-
 /// A number as the database has it.
-fn counted(number: Option<u64>) -> Option<i64> {
+pub(super) fn counted(number: Option<u64>) -> Option<i64> {
     number.map(|number| i64::try_from(number).unwrap_or(i64::MAX))
 }
 

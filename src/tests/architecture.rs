@@ -16,6 +16,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),
     ("agent", &["domain", "store", "providers", "changes", "search"]),
+    ("traces", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("jobs", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("config", &[]),
     (
@@ -27,20 +28,27 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "changes",
             "search",
             "agent",
+            "traces",
             "jobs",
             "fetch",
             "markdown",
             "app",
         ],
     ),
-    ("api", &["domain", "store", "changes", "search", "agent", "jobs", "state", "markdown", "app"]),
+    (
+        "api",
+        &[
+            "domain", "store", "changes", "search", "agent", "traces", "jobs", "state", "markdown",
+            "app",
+        ],
+    ),
     ("app", &["domain"]),
 ];
 /// What comes after all rooms and may use them all.
 const LAST: [&str; 5] = ["server", "cli", "main", "lib", "hydrate"];
 /// What server functions may use beyond that: their bodies exist on the server only.
-const SERVER_FUNCTIONS_MAY_USE: [&str; 8] =
-    ["state", "store", "changes", "search", "agent", "jobs", "markdown", "app"];
+const SERVER_FUNCTIONS_MAY_USE: [&str; 9] =
+    ["state", "store", "changes", "search", "agent", "traces", "jobs", "markdown", "app"];
 
 /// All sources with their paths.
 fn sources(folder: &Path) -> Vec<(String, String)> {

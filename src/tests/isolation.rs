@@ -28,6 +28,7 @@ fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run, picture:
         path if path.starts_with("/api/messages") => chat.reply_id.as_str(),
         path if path.starts_with("/api/pictures") => picture,
         path if path.starts_with("/api/runs") => run.id.as_str(),
+        path if path.starts_with("/api/traces") => run.id.as_str(),
         path if path.starts_with("/api/storage/pages") => "secret-page",
         path if path.starts_with("/api/storage/refs") => "secret-ref",
         path if path.starts_with("/api/storage/tasks") => "secret-task",
@@ -159,8 +160,10 @@ async fn no_route_reaches_into_another_space(house: House) {
     let picture_page = format!("/gallery?picture={picture}");
     let conflict = format!("/conflicts/{change}");
     let chat_page = format!("/chats/{}", chat.id);
+    let trace_page = format!("/traces/{}", chatted.id);
     for page in [
         chat_page.as_str(),
+        trace_page.as_str(),
         picture_page.as_str(),
         "/gallery?persona=secret",
         "/personas/secret",
@@ -250,6 +253,7 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("prune_message", &[("id", reply)]),
         ("keep_as_test", &[("id", reply)]),
         ("what_was_sent", &[("id", reply)]),
+        ("open_trace", &[("id", run.as_str())]),
         ("open_gallery", &[("picture", picture)]),
         ("imagine_picture", &[("message", reply)]),
         ("retry_picture", &[("id", picture)]),
@@ -310,6 +314,12 @@ async fn no_route_reaches_into_another_space(house: House) {
     assert_eq!(house.get("/api/chats").await.good()["items"], json!([]));
     let known = neighbour.get(&format!("/api/chats/{}/tree", chat.id)).await.good();
     assert_eq!(known, tree);
+    // What runs did and took there is told nowhere else.
+    let own: Vec<Value> =
+        house.get("/api/traces?personaId=secret").await.good()["items"].as_array().unwrap().clone();
+    assert_eq!(own, Vec::<Value>::new());
+    let usage = house.get("/api/usage").await.good();
+    assert!(!usage.to_string().contains("secret"), "{usage}");
     // Pictures are another Space's to see, and no face of one's own persona.
     assert_eq!(house.get("/api/pictures").await.good()["items"], json!([]));
     assert_eq!(house.get("/api/pictures?personaId=secret").await.good()["items"], json!([]));
@@ -372,6 +382,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         "find_targets",
         "list_chats",
         "list_models",
+        "list_traces",
+        "read_usage",
         "save_service",
         "reset_service",
         "add_model",

@@ -34,5 +34,6 @@ mod services;
 mod site;
 mod stories;
 mod support;
+mod traces;
 mod walks;
 mod workbench;

@@ -1,6 +1,7 @@
 //! The playground: sessions, what is said in them, and the files that follow their branches.
 
 mod files;
+mod python;
 mod rerun;
 mod sessions;
 mod talking;

@@ -108,7 +108,8 @@ impl House {
         limits: TimeLimits,
         environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        let files = SiteFiles { style: "/pkg/greenroom.css".into(), program: None };
+        let (style, tool_style) = ("/pkg/greenroom.css".into(), "/pkg/tools.css".into());
+        let files = SiteFiles { style, tool_style, program: None };
         let site = site_options("Leptos.toml".as_ref()).unwrap();
         let demo = Demo::new(Pace::AtOnce);
         let providers = Providers::new(limits, demo, Arc::new(environment)).unwrap();

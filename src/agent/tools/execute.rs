@@ -1,15 +1,25 @@
 //! Running Python.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{
-    desk::CallDesk,
-    tool::{Effect, Tool, ToolError, ToolOutput},
+use crate::{
+    agent::{
+        desk::CallDesk,
+        tool::{Effect, Tool, ToolError, ToolOutput},
+    },
+    domain::virtual_file::{FileChange, FileInfo, FilePath},
+    sandbox::{self, End, Outcome, Program},
 };
 
-/// Runs Python in a sandbox.
+/// As much of what a program prints as a model is told: the beginning and the end of it.
+const MAX_PRINTED: usize = 24_000;
+
+/// What is run.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(description = sandbox::DESCRIPTION)]
 pub struct Input {
     /// `python script.py` for a file of this session, `python -c "…"`, or plain Python code.
     command: String,
@@ -24,7 +34,98 @@ impl Tool for Execute {
     const EFFECT: Effect = Effect::Writes;
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
-        drop((input.command, desk.files()?));
-        Err(ToolError::TellModel("Python is not built into this binary.".into()))
+        let (agent, scope, place) = (&desk.agent, &desk.scope, desk.files()?);
+        let invocation = sandbox::parse(&input.command);
+        let invocation = invocation.map_err(|error| ToolError::TellModel(error.to_string()))?;
+        let (mut given, mut files) = (Vec::<FileInfo>::new(), sandbox::Files::new());
+        for file in agent.whole_files(scope, place).await? {
+            files.insert(file.info.path.clone(), file.content);
+            given.push(file.info);
+        }
+        let program = Program::from_command(invocation, files);
+        let outcome = agent.run_python(program).await;
+        let outcome = outcome.map_err(|error| ToolError::TellModel(error.to_string()))?;
+        let mut told = told(&outcome);
+        let mut changes = Vec::new();
+        for (path, content) in outcome.changed {
+            match FilePath::parse(&path) {
+                Ok(path) => changes.push(FileChange { path, content }),
+                Err(error) => write(&mut told, &format!("“{path}” was not kept. {error}")),
+            }
+        }
+        for change in &changes {
+            let done = if change.content.is_some() { "wrote" } else { "deleted" };
+            write(&mut told, &format!("It {done} “{}”.", change.path));
+        }
+        let left = agent.merge_files(scope, place, desk.call, &given, changes).await?;
+        for path in left {
+            let why = "was changed by somebody else meanwhile, and is left as they wrote it";
+            write(&mut told, &format!("“{path}” {why}."));
+        }
+        match outcome.end {
+            End::Exit(0) => Ok(ToolOutput::text(told)),
+            End::Exit(_) | End::Error(_) | End::Stopped(_) => Err(ToolError::TellModel(told)),
+        }
+    }
+}
+
+fn write(told: &mut String, line: &str) {
+    if !told.is_empty() && !told.ends_with('\n') {
+        told.push('\n');
+    }
+    told.push_str(line);
+}
+
+/// What a program printed, and how it ended.
+fn told(outcome: &Outcome) -> String {
+    let mut told = shortened(&outcome.stdout);
+    if !outcome.stderr.is_empty() {
+        write(&mut told, &format!("As errors it printed:\n{}", shortened(&outcome.stderr)));
+    }
+    match &outcome.end {
+        End::Exit(0) if told.is_empty() => told.push_str("It ran, and printed nothing."),
+        End::Exit(0) => {}
+        End::Exit(status) => write(&mut told, &format!("It ended with status {status}.")),
+        End::Error(traceback) => write(&mut told, traceback),
+        End::Stopped(limit) => write(&mut told, &limit.to_string()),
+    }
+    let stopped_by = match &outcome.end {
+        End::Stopped(limit) => Some(*limit),
+        End::Exit(_) | End::Error(_) => None,
+    };
+    for limit in outcome.reached.iter().filter(|limit| Some(**limit) != stopped_by) {
+        write(&mut told, &limit.to_string());
+    }
+    told
+}
+
+/// A long text without its middle.
+fn shortened(text: &str) -> String {
+    if text.len() <= MAX_PRINTED {
+        return text.to_owned();
+    }
+    let half = MAX_PRINTED / 2;
+    let head = text.floor_char_boundary(half);
+    let tail = text.ceil_char_boundary(text.len() - half);
+    let mut out = text[..head].to_owned();
+    // Writing to a text cannot fail.
+    drop(write!(out, "\n… ({} bytes were left out) …\n", tail - head));
+    out.push_str(&text[tail..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_told_without_its_middle() {
+        assert_eq!(shortened("short"), "short");
+        let long = format!("{}middle{}", "é".repeat(20_000), "ö".repeat(20_000));
+
+        let told = shortened(&long);
+
+        assert!(told.len() < MAX_PRINTED + 100);
+        assert!(told.starts_with("éé") && told.ends_with("öö") && told.contains("were left out"));
     }
 }

@@ -170,6 +170,7 @@ fn shown(sent: Sent) -> impl IntoView {
         }
     };
     view! {
+        <p class="small"><a href=format!("/traces/{}", sent.run_id)>"Trace"</a></p>
         <p class="small faint">{sent.model} " · about " {sent.tokens} " tokens · " {sent.spent.told()} {cached}</p>
         {sent.sections.into_iter().map(|section| part(section.title, section.tokens, section.text)).collect_view()}
         {sent.tools.into_iter().map(|tool| part(format!("Tool {}", tool.name), tool.tokens, tool.description)).collect_view()}

@@ -44,13 +44,15 @@ impl Place {
 }
 
 /// The places in the navigation, also found by the palette.
-pub const PLACES: [Place; 9] = [
+pub const PLACES: [Place; 11] = [
     Place { path: "/", label: "Personas", icon: Icon::People },
     Place { path: "/chats", label: "Chats", icon: Icon::Talk },
     Place { path: "/gallery", label: "Gallery", icon: Icon::Picture },
     Place { path: "/knowledge", label: "Knowledge", icon: Icon::Book },
     Place { path: "/search", label: "Search", icon: Icon::Search },
     Place { path: "/inbox", label: "Inbox", icon: Icon::Inbox },
+    Place { path: "/traces", label: "Traces", icon: Icon::Trace },
+    Place { path: "/usage", label: "Usage", icon: Icon::Plot },
     Place { path: "/audit", label: "Audit", icon: Icon::History },
     Place { path: "/bin", label: "Bin", icon: Icon::Bin },
     Place { path: "/settings", label: "Settings", icon: Icon::Settings },

@@ -43,6 +43,10 @@ pub enum Icon {
     Run,
     /// A square.
     Stop,
+    /// Bars below each other.
+    Trace,
+    /// Columns beside each other.
+    Plot,
 }
 
 impl Icon {
@@ -72,6 +76,8 @@ impl Icon {
             Self::Picture => "M4 5h16v14H4zM4 16l4.5-4.5 4 4 3-3L20 17M15 9.5a.8.8 0 1 0 0-.1Z",
             Self::Run => "M7 4.5v15l12-7.5z",
             Self::Stop => "M6 6h12v12H6z",
+            Self::Trace => "M4 6h9M8 12h8M13 18h7",
+            Self::Plot => "M5 20v-8M12 20V4M19 20v-5",
             Self::Undo => "M4 9h10a5.5 5.5 0 0 1 0 11h-4M8 5 4 9l4 4",
         }
     }

@@ -148,7 +148,7 @@ mod tests {
             |search: &str| places(search).into_iter().map(|target| target.path).collect::<Vec<_>>();
 
         assert_eq!(found(" BIN "), ["/bin"]);
-        assert_eq!(found("s"), ["/", "/chats", "/search", "/settings"]);
+        assert_eq!(found("s"), ["/", "/chats", "/search", "/traces", "/usage", "/settings"]);
         assert_eq!(found("zzz"), Vec::<String>::new());
     }
 }

@@ -210,6 +210,7 @@ pub fn TurnFoot(
     });
     let spent = (turn.role == Role::Assistant && !going_on)
         .then(|| format!("{} · {}", turn.model, turn.spent.told()));
+    let trace = run.as_ref().filter(|_| !going_on).map(|run| format!("/traces/{}", run.id));
     let can_retry = run.as_ref().is_some_and(|run| run.can_retry());
     let can_go_on = run.as_ref().is_some_and(|run| run.broke_off());
     let button = |action: &'static str, label: &'static str, icon: Icon| {
@@ -238,6 +239,7 @@ pub fn TurnFoot(
                     </button>
                 })}
                 {spent.map(|spent| view! { <span>{spent}</span> })}
+                {trace.map(|trace| view! { <a href=trace>"Trace"</a> })}
             </div>
         </div>
     }

@@ -8,11 +8,20 @@ use leptos::{ev::MouseEvent, prelude::*, server_fn::error::ServerFnUrlError};
 use crate::{
     app::{components::notice::Noticeboard, pages::ServedPage},
     domain::error::ApiError,
+    state::AppState,
 };
 
 /// Renders a page that the browser only shows.
 pub fn served(page: ServedPage) -> AnyView {
-    view! { <div id="served">{page.render()}</div> }.into_any()
+    let files = use_context::<AppState>().map(|state| state.files);
+    let style = files.filter(|_| page.is_tool()).map(|files| files.tool_style);
+    view! {
+        <div id="served">
+            {style.map(|style| view! { <link rel="stylesheet" href=style/> })}
+            {page.render()}
+        </div>
+    }
+    .into_any()
 }
 
 /// The page is being made.

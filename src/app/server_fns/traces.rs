@@ -1,0 +1,97 @@
+//! Traces and what runs took, as their pages show them.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    error::ApiError,
+    id::{PersonaId, RunId},
+    list::Page,
+    sent::Sent,
+    trace::{Trace, TraceSummary, TraceWords},
+    usage::UsageReport,
+};
+
+/// A page of traces, and what can be chosen from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TracesData {
+    /// The traces.
+    pub page: Page<TraceSummary>,
+    /// The personas, by name.
+    pub personas: Vec<(PersonaId, String)>,
+    /// The models that were asked lately.
+    pub models: Vec<String>,
+}
+
+/// A trace, and what its model was sent at the beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceData {
+    /// The trace.
+    pub trace: Trace,
+    /// What the model was sent, where that is kept.
+    pub sent: Option<Sent>,
+}
+
+/// Traces that fit, the newest first.
+#[server(prefix = "/fn", endpoint = "list_traces")]
+pub async fn list_traces(
+    /// Which ones.
+    #[server(default)]
+    words: TraceWords,
+    /// Where to go on.
+    #[server(default)]
+    after: Option<String>,
+) -> Result<TracesData, ApiError> {
+    use crate::{
+        domain::{
+            list::{MAX_PAGE_SIZE, PAGE_SIZE},
+            usage::{MAX_DAYS, first_day},
+        },
+        state::desk,
+        store::now,
+    };
+
+    let filter = words.parse()?;
+    let mut link = desk()?.read().await?;
+    let page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
+    let personas = link.personas("", None, MAX_PAGE_SIZE).await?.items.into_iter();
+    let mut personas: Vec<(PersonaId, String)> =
+        personas.map(|persona| (persona.id, persona.name)).collect();
+    personas.sort_by_key(|(_, name)| name.to_lowercase());
+    let mut models = link.models_used_since(first_day(now(), MAX_DAYS)).await?;
+    // What is looked for stays in the form, also when nothing is found.
+    models.extend(filter.model.filter(|model| !models.contains(model)));
+    Ok(TracesData { page, personas, models })
+}
+
+/// One trace.
+#[server(prefix = "/fn", endpoint = "open_trace")]
+pub async fn open_trace(
+    /// The run.
+    id: RunId,
+) -> Result<TraceData, ApiError> {
+    use crate::{state::desk, traces};
+
+    let desk = desk()?;
+    let trace = traces::read(&mut desk.read().await?, &id).await?;
+    let sent = traces::sent(&desk.agent, &desk.scope, &id).await?;
+    Ok(TraceData { trace, sent })
+}
+
+/// What runs took in the last days.
+#[server(prefix = "/fn", endpoint = "read_usage")]
+pub async fn read_usage(
+    /// How many days.
+    #[server(default)]
+    days: Option<u32>,
+) -> Result<UsageReport, ApiError> {
+    use crate::{
+        domain::usage::{check_days, first_day},
+        state::desk,
+        store::now,
+    };
+
+    let (days, now) = (check_days(days)?, now());
+    let rows = desk()?.read().await?.usage_since(first_day(now, days)).await?;
+    Ok(UsageReport::of(rows, days, now))
+}

@@ -1,0 +1,79 @@
+//! Python in a session: it sees the session's files, and what it writes stays there.
+
+use greenroom::sandbox::Sandbox;
+use serde_json::json;
+
+use super::{call, content, paths, say, script, tinker, words};
+use crate::support::{House, on_both};
+
+on_both!(
+    python_reads_and_writes_the_files_of_its_session,
+    what_goes_wrong_in_python_is_told_and_the_answer_goes_on,
+);
+
+fn with_python(house: &House) {
+    house.state.agent.use_sandbox(Sandbox::new(env!("CARGO_BIN_EXE_greenroom").as_ref()));
+}
+
+async fn python_reads_and_writes_the_files_of_its_session(house: House) {
+    let home = tinker(&house).await;
+    let code = "import csv, pathlib\nrows = list(csv.reader(open('data/in.csv')))\n\
+                pathlib.Path('out.txt').write_text(str(sum(int(row[1]) for row in rows)))\n\
+                pathlib.Path('old.txt').unlink()\nprint(len(rows), 'rows')";
+    let playing = house.playing(&script(&[
+        json!([
+            call("write_file", json!({"path": "data/in.csv", "content": "a,1\nb,2\n"})),
+            call("write_file", json!({"path": "old.txt", "content": "x"})),
+            call("write_file", json!({"path": "main.py", "content": code})),
+        ]),
+        json!([call("execute", json!({"command": "python main.py"}))]),
+        json!([call("execute", json!({"command": "print(open('out.txt').read())"}))]),
+        json!([{"text": "Done."}]),
+    ]));
+    with_python(&playing);
+
+    let told = say(&playing, &home, words("Sum it")).await;
+
+    let outputs = told.outputs();
+    assert_eq!(outputs[3], "2 rows\nIt deleted “old.txt”.\nIt wrote “out.txt”.");
+    assert_eq!(outputs[4].trim(), "3");
+    assert_eq!(
+        paths(&house, &home, &told.session).await,
+        ["data/in.csv", "main.py", "out.txt"]
+    );
+    assert_eq!(content(&house, &home, &told.session, "out.txt").await, "3");
+}
+
+async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) {
+    let home = tinker(&house).await;
+    let execute = |command: &str| call("execute", json!({ "command": command }));
+    let playing = house.playing(&script(&[
+        json!([
+            execute("1 / 0"),
+            execute("open('a.txt', 'w').write('half')\nwhile True: pass"),
+            execute("rm -rf /"),
+            execute("python nothing.py"),
+            execute("import socket; socket.create_connection(('127.0.0.1', 80))"),
+            execute("import sys; print('bye'); sys.exit(3)"),
+        ]),
+        json!([{"text": "None of that worked."}]),
+    ]));
+    with_python(&playing);
+
+    let told = say(&playing, &home, words("Try")).await;
+
+    let outputs = told.outputs();
+    assert_eq!(told.of("tool-output-error").len(), 6, "{outputs:?}");
+    for (at, part) in [
+        (0, "ZeroDivisionError"),
+        (1, "longer than 2 seconds"),
+        (2, "python"),
+        (3, "nothing.py"),
+        (5, "It ended with status 3."),
+    ] {
+        assert!(outputs[at].contains(part), "{part}: {}", outputs[at]);
+    }
+    assert!(outputs[5].starts_with("bye"));
+    assert_eq!(paths(&house, &home, &told.session).await, Vec::<String>::new());
+    assert_eq!(told.of("finish").len(), 1);
+}
