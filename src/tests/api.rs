@@ -349,6 +349,9 @@ async fn the_document_describes_every_route() {
             "/api/storage/tasks/{id}/versions",
             "/api/storage/tasks/{id}/versions/{revision}",
             "/api/storage/tasks/{id}/versions/{revision}/restore",
+            "/api/traces",
+            "/api/traces/{id}",
+            "/api/usage",
             "/healthz",
             "/readyz",
         ]

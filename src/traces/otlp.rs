@@ -226,8 +226,5 @@ fn packed(plain: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     // Writing into memory does not fail.
-    match encoder.write_all(plain).and_then(|()| encoder.finish()) {
-        Ok(packed) => packed,
-        Err(_) => Vec::new(),
-    }
+    encoder.write_all(plain).and_then(|()| encoder.finish()).unwrap_or_default()
 }

@@ -61,7 +61,7 @@ impl Teller<'_> {
             What::ToolResult { .. } => return None,
         };
         if let Some((kind, _)) = &said.error {
-            said.attributes.push(text("error.type", *kind));
+            said.attributes.push(text("error.type", kind));
         }
         let status =
             said.error.map(|(_, message)| Status { message, code: StatusCode::Error.into() });
