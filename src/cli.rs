@@ -22,7 +22,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the web app and the API. This is also what plain `greenroom` does.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Run Python for the server that started this. Not for people.
     #[command(name = sandbox::COMMAND, hide = true)]
     SandboxWorker,
@@ -33,7 +33,7 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     start_log();
     let args = match cli.command {
-        Some(Command::Serve(args)) => args,
+        Some(Command::Serve(args)) => *args,
         Some(Command::SandboxWorker) => return sandbox::work(),
         None => cli.serve,
     };
