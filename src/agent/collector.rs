@@ -62,9 +62,10 @@ impl Agent {
     /// What is kept of what the model was told in a run that is not of a chat: that is kept when it ends.
     pub(super) fn recorded(&self, brief: &Brief) -> Recorded {
         let prompt = &brief.persona.fields.system_prompt;
-        let reserved = estimate(&brief.system) as u64 + self.answer_tokens(&brief.route);
+        let system = brief.system();
+        let reserved = estimate(&system) as u64 + self.answer_tokens(&brief.route);
         let room = window::room(brief.route.model.context, reserved);
-        let mut recorded = Recorded::of(&sections(&brief.system, prompt), prompt, 0, room);
+        let mut recorded = Recorded::of(&sections(&system, prompt), prompt, 0, room);
         recorded.parameters = Some(self.parameters(&brief.route, &brief.tools));
         recorded
     }

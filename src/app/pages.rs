@@ -99,10 +99,7 @@ impl ServedPage {
 
     /// Whether it is one of the pages with a style sheet of their own.
     pub fn is_tool(self) -> bool {
-        matches!(
-            self,
-            Self::Playground | Self::Session | Self::Trace | Self::Traces | Self::Usage
-        )
+        matches!(self, Self::Playground | Self::Session | Self::Trace | Self::Traces | Self::Usage)
     }
 
     /// The page itself. Only the server asks for it, so that none of it is sent to the browser.

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
@@ -15,7 +15,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
     ("search", &["domain", "store", "providers", "changes"]),
-    ("agent", &["domain", "store", "providers", "changes", "search"]),
+    ("agent", &["domain", "store", "providers", "sandbox", "changes", "search"]),
     ("traces", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("jobs", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("config", &[]),

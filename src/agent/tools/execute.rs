@@ -1,7 +1,5 @@
 //! Running Python.
 
-use std::fmt::Write as _;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -107,11 +105,8 @@ fn shortened(text: &str) -> String {
     let half = MAX_PRINTED / 2;
     let head = text.floor_char_boundary(half);
     let tail = text.ceil_char_boundary(text.len() - half);
-    let mut out = text[..head].to_owned();
-    // Writing to a text cannot fail.
-    drop(write!(out, "\n… ({} bytes were left out) …\n", tail - head));
-    out.push_str(&text[tail..]);
-    out
+    let left_out = tail - head;
+    format!("{}\n… ({left_out} bytes were left out) …\n{}", &text[..head], &text[tail..])
 }
 
 #[cfg(test)]

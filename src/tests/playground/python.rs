@@ -37,10 +37,7 @@ async fn python_reads_and_writes_the_files_of_its_session(house: House) {
     let outputs = told.outputs();
     assert_eq!(outputs[3], "2 rows\nIt deleted “old.txt”.\nIt wrote “out.txt”.");
     assert_eq!(outputs[4].trim(), "3");
-    assert_eq!(
-        paths(&house, &home, &told.session).await,
-        ["data/in.csv", "main.py", "out.txt"]
-    );
+    assert_eq!(paths(&house, &home, &told.session).await, ["data/in.csv", "main.py", "out.txt"]);
     assert_eq!(content(&house, &home, &told.session, "out.txt").await, "3");
 }
 
