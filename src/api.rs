@@ -98,6 +98,11 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .route("/api/{*rest}", axum::routing::any(error::unknown_address))
         .finish_api(&mut document);
     let files = files.finish_api(&mut document);
+    // A part of the path that may have slashes in it is written as any other there.
+    if let Some(paths) = &mut document.paths {
+        let named = std::mem::take(&mut paths.paths).into_iter();
+        paths.paths = named.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    }
     (router.layer(Extension(Arc::new(document))), files)
 }
 

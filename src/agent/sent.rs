@@ -105,7 +105,8 @@ impl Agent {
     /// The tools that a model was told of, as they are described now.
     fn told_tools(&self, parameters: Option<&Parameters>) -> Vec<SentTool> {
         let named = parameters.map(|parameters| parameters.tools.as_slice()).unwrap_or_default();
-        let known = [&self.shared.persona_tools, &self.shared.companion_tools];
+        let shared = &self.shared;
+        let known = [&shared.persona_tools, &shared.companion_tools, &shared.playground_tools];
         let told = |name: &String| {
             let mut specs = known.iter().flat_map(|tools| tools.specs());
             let spec = specs.find(|spec| spec.name == *name);

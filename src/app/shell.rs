@@ -18,6 +18,7 @@ pub struct SiteFiles {
 
 /// The HTML document.
 pub fn shell(files: SiteFiles) -> impl IntoView {
+    provide_context(files.clone());
     let theme = platform::theme();
     let nonce = platform::content_policy();
     view! {

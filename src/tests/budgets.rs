@@ -88,14 +88,15 @@ async fn a_service_is_asked_so_often_in_a_minute(house: House) {
 async fn one_run_is_held_to_its_tokens(house: House) {
     let playing = house.playing(&json!({"answers": [
         [{"text": "one"}, {"call": {"name": "get_persona", "input": {}}}, {"usage": {"input": 5, "output": 50}}],
-        [{"text": "two"}],
+        [{"text": "never said"}],
     ]}));
     set(&playing, json!({"runTokens": 40})).await;
 
     let told = ask(&playing, "optimist").await;
 
     assert_eq!(told.status, 200);
-    assert!(!told.text.contains("two"), "{}", told.text);
+    assert!(!told.text.contains("never said"), "{}", told.text);
+    assert!(told.text.contains("wrote as much as it may"), "{}", told.text);
 }
 
 async fn odd_limits_are_refused_and_change_nothing(house: House) {

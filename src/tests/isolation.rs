@@ -36,7 +36,6 @@ fn filled(path: &str, label: &str, change: &str, run: &Run, chat: &Run, picture:
     };
     path.replace("{id}", owner_of_id)
         .replace("{sessionId}", "secret-session")
-        .replace("{*path}", "secret.txt")
         .replace("{path}", "secret.txt")
         .replace("{testInputId}", "secret-test")
         .replace("{nextId}", "secret-next")
@@ -64,7 +63,7 @@ fn body(path: &str) -> Value {
         Some("{label}") => json!({"revision": 1}),
         Some("branch") => json!({"step": 1}),
         Some("chat") => json!({"messages": [{"role": "user", "content": "Hi"}]}),
-        Some("{path}" | "{*path}") => json!({"content": "taken over"}),
+        Some("{path}") => json!({"content": "taken over"}),
         Some("leaf") if path.starts_with("/api/agents") => json!({"leaf": "x"}),
         Some("leaf") => json!({"leaf": "x", "deviceId": "phone"}),
         Some("{id}") if path.starts_with("/api/messages") => json!({"label": "taken over"}),
@@ -183,6 +182,8 @@ async fn no_route_reaches_into_another_space(house: House) {
     }
     let page = [("kind", "page"), ("id", "secret-page"), ("revision", "1")];
     let reply = chatted.reply_id.as_str();
+    let session = [("persona", "secret"), ("id", "secret-session")];
+    let in_session = [("persona", "secret"), ("session", "secret-session")];
     let functions: &[(&str, &[(&str, &str)])] = &[
         ("open_persona", &[("id", "secret")]),
         ("save_persona", &[("id", "secret"), ("revision", "1"), ("form[name]", "taken over")]),
@@ -254,6 +255,19 @@ async fn no_route_reaches_into_another_space(house: House) {
         ("keep_as_test", &[("id", reply)]),
         ("what_was_sent", &[("id", reply)]),
         ("open_trace", &[("id", run.as_str())]),
+        ("open_playground", &[("persona", "secret")]),
+        ("begin_session", &[("persona", "secret"), ("words", "Hi")]),
+        ("set_tools", &[("persona", "secret"), ("tools[0]", "ls")]),
+        ("open_session", &session),
+        ("clear_session", &session),
+        ("delete_session", &session),
+        ("save_session", &[session[0], session[1], ("title", "taken over"), ("revision", "1")]),
+        ("go_to_in_session", &[in_session[0], in_session[1], ("id", reply)]),
+        ("answer_again", &[in_session[0], in_session[1], ("id", reply)]),
+        ("say_otherwise", &[in_session[0], in_session[1], ("id", reply), ("content", "x")]),
+        ("save_file", &[in_session[0], in_session[1], ("path", "secret.txt"), ("content", "x")]),
+        ("delete_file", &[in_session[0], in_session[1], ("path", "secret.txt")]),
+        ("run_on", &[("run", run.as_str()), ("step", "1")]),
         ("open_gallery", &[("picture", picture)]),
         ("imagine_picture", &[("message", reply)]),
         ("retry_picture", &[("id", picture)]),
@@ -384,6 +398,8 @@ async fn no_route_reaches_into_another_space(house: House) {
         "list_models",
         "list_traces",
         "read_usage",
+        "read_budgets",
+        "save_budgets",
         "save_service",
         "reset_service",
         "add_model",

@@ -50,6 +50,11 @@ impl Streamed {
         self.chunks.iter().filter(|chunk| chunk["type"] == kind).collect()
     }
 
+    /// All the words.
+    fn words(&self) -> String {
+        self.of("text-delta").iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
+    }
+
     /// What all tools gave, in order.
     fn outputs(&self) -> Vec<String> {
         let told = |chunk: &Value| {

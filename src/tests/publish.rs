@@ -127,7 +127,8 @@ async fn the_page_shows_what_was_chosen_and_nothing_else(house: House) {
         "<b>",
         "<i>boots",
     ];
-    let lower = page.text.to_lowercase();
+    // The address is made up, and may have any of the short words in it.
+    let lower = page.text.replace(&path, "").to_lowercase();
     for word in never {
         assert!(!lower.contains(&word.to_lowercase()), "{word} is on the page: {}", page.text);
     }

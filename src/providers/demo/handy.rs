@@ -121,9 +121,9 @@ fn understand(text: &str, clause: &[Word]) -> Option<Wish> {
     };
     if has(&["run", "execute"]) {
         let command = match (quoted.first(), rest(&["run", "execute"])) {
-            (Some(code), _) if has(&["python", "code"]) => (*code).clone(),
-            (_, Some(rest)) if rest.starts_with("python") => rest.trim_end_matches('.').to_owned(),
+            (_, Some(rest)) if rest.starts_with("python ") => rest.trim_end_matches('.').to_owned(),
             (_, Some(rest)) if rest.ends_with(".py") => format!("python {rest}"),
+            (Some(code), _) if has(&["python", "code"]) => (*code).clone(),
             _ => return None,
         };
         return wish("execute", json!({ "command": command }), "It ran, and said:");
@@ -160,8 +160,10 @@ fn understand(text: &str, clause: &[Word]) -> Option<Wish> {
         let pattern = pattern.trim_end_matches(['?', '.', '!']).to_owned();
         return wish("grep", json!({ "pattern": pattern }), "This is where it stands:");
     }
-    if has(&["find", "which", "glob"]) && has(&["files", "file", "glob", "named", "called"]) {
-        let pattern = file.unwrap_or_else(|| "**".into());
+    if has(&["find", "which", "glob"])
+        && has(&["files", "file", "glob", "named", "called"])
+        && let Some(pattern) = &file
+    {
         return wish("glob", json!({ "pattern": pattern }), "I found:");
     }
     if has(&["read", "open", "show"])

@@ -6,14 +6,13 @@ use axum::{extract::Query, http::request::Parts};
 use leptos::{ev::MouseEvent, prelude::*, server_fn::error::ServerFnUrlError};
 
 use crate::{
-    app::{components::notice::Noticeboard, pages::ServedPage},
+    app::{components::notice::Noticeboard, pages::ServedPage, shell::SiteFiles},
     domain::error::ApiError,
-    state::AppState,
 };
 
 /// Renders a page that the browser only shows.
 pub fn served(page: ServedPage) -> AnyView {
-    let files = use_context::<AppState>().map(|state| state.files);
+    let files = use_context::<SiteFiles>();
     let style = files.filter(|_| page.is_tool()).map(|files| files.tool_style);
     view! {
         <div id="served">
