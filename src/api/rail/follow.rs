@@ -206,11 +206,11 @@ impl Following {
                     patches.extend(self.part_whole(&part));
                     words = words.filter(|open| *open != part);
                 }
-                RunEvent::ToolCall { call, .. } => patches.push(self.step(call, None)),
-                RunEvent::ToolResult { result, .. } => {
+                RunEvent::ToolCall { call, .. } => patches.push(self.step(call, None, None)),
+                RunEvent::ToolResult { result, took_ms, .. } => {
                     let change = result.change_id.clone();
                     if let Some(call) = self.call(&result.call) {
-                        patches.push(self.step(call, Some(result)));
+                        patches.push(self.step(call, Some(result), took_ms));
                     }
                     if let Some(change) = change
                         && let Ok(Some(draft)) = proposal(&self.desk, &change).await
@@ -248,8 +248,8 @@ impl Following {
         Patch { id, html, into: pieces_id(self.reply()), over: false }
     }
 
-    fn step(&self, call: ToolCall, result: Option<ToolResult>) -> Patch {
-        self.piece(step_id(&call.call), Piece::Step { call, result })
+    fn step(&self, call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> Patch {
+        self.piece(step_id(&call.call), Piece::Step { call, result, took_ms })
     }
 
     fn foot(&self, told: Option<String>) -> Patch {

@@ -63,7 +63,7 @@ pub async fn shown_turn(
             PartBody::ToolCall(call) => {
                 let result = results.remove(&call.call);
                 let change = result.as_ref().and_then(|result| result.change_id.clone());
-                pieces.push(Piece::Step { call, result });
+                pieces.push(Piece::Step { call, result, took_ms: None });
                 if let Some(change) = change
                     && let Some(draft) = proposal(desk, &change).await?
                 {

@@ -74,7 +74,7 @@ fn rows(files: &[FileInfo], home: &str) -> Vec<AnyView> {
         let (depth, size) = (steps.len().to_string(), told_size(file.size));
         let href = format!("{home}?file={}", file.path);
         rows.push(
-            view! { <li data-depth=depth><a href=href>{name}</a> <span class="faint small">{size}</span></li> }
+            view! { <li data-depth=depth><a href=href>{name}</a> " " <span class="faint small">{size}</span></li> }
                 .into_any(),
         );
     }

@@ -15,13 +15,16 @@ use crate::{
         playground::{AnswerAgain, GoToInSession, SayOtherwise, SessionTurn},
     },
     domain::{
-        id::{ConversationId, MessageId, PartId, PersonaId},
-        message::{MESSAGE, Message, PartBody, Role, ToolCall},
+        id::{CallId, ConversationId, MessageId, PartId, PersonaId},
+        message::{MESSAGE, Message, Part, PartBody, Role, ToolCall},
         run::Run,
+        timestamp::Timestamp,
         tree::PathMessage,
     },
 };
 
+/// The tools that only look.
+const READING: [&str; 4] = ["ls", "read_file", "glob", "grep"];
 /// The tools that may have written files.
 const WRITING: [&str; 4] = ["write_file", "edit_file", "delete_file", "execute"];
 
@@ -90,18 +93,46 @@ fn pieces(message: &Message, mut html: Vec<(PartId, String)>) -> Vec<Piece> {
             _ => None,
         })
     };
+    let took = times(&message.parts);
     let pieces = message.parts.iter().filter_map(|part| {
         let id = part.id.clone();
         match &part.body {
             PartBody::Text(_) => Some(Piece::Words { html: rendered(&id)?, part: id }),
             PartBody::Reasoning(_) => Some(Piece::Thoughts { html: rendered(&id)?, part: id }),
             PartBody::ToolCall(call) => {
-                Some(Piece::Step { result: result(call), call: call.clone() })
+                let took_ms = took.iter().find(|(known, _)| *known == call.call);
+                let took_ms = took_ms.map(|(_, took)| *took);
+                Some(Piece::Step { result: result(call), call: call.clone(), took_ms })
             }
             PartBody::ToolResult(_) => None,
         }
     });
     pieces.collect()
+}
+
+/// How long each tool took: those that only look begin together once all are asked for, the others one
+/// after another.
+fn times(parts: &[Part]) -> Vec<(CallId, u64)> {
+    let mut times = Vec::new();
+    let (mut asked, mut writes, mut last) = (Timestamp(0), false, Timestamp(0));
+    let mut answering = false;
+    for part in parts {
+        match &part.body {
+            PartBody::ToolCall(call) => {
+                let fresh = std::mem::take(&mut answering);
+                writes = (writes && !fresh) || !READING.contains(&call.name.as_str());
+                (asked, last) = (part.at, Timestamp(0));
+            }
+            PartBody::ToolResult(result) => {
+                answering = true;
+                let began = if writes { asked.0.max(last.0) } else { asked.0 };
+                times.push((result.call.clone(), (part.at.0 - began).max(0).cast_unsigned()));
+                last = part.at;
+            }
+            PartBody::Text(_) | PartBody::Reasoning(_) => {}
+        }
+    }
+    times
 }
 
 /// Links to what each step did to files.
@@ -206,5 +237,52 @@ fn Tools(
                 </form>
             })}
         </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::message::ToolResult;
+
+    fn part(at: i64, body: PartBody) -> Part {
+        Part { id: "p".into(), at: Timestamp(at), body, carried: None }
+    }
+
+    fn call(at: i64, name: &str, id: &str) -> Part {
+        let call = ToolCall { call: id.into(), name: name.into(), input: json!({}) };
+        part(at, PartBody::ToolCall(call))
+    }
+
+    fn result(at: i64, id: &str) -> Part {
+        let result = ToolResult {
+            call: id.into(),
+            name: String::new(),
+            output: String::new(),
+            is_error: false,
+            change_id: None,
+            sources: Vec::new(),
+        };
+        part(at, PartBody::ToolResult(result))
+    }
+
+    #[test]
+    fn tools_that_write_are_timed_one_after_another_and_those_that_look_together() {
+        let parts = [
+            call(10, "write_file", "a"),
+            call(12, "ls", "b"),
+            result(20, "a"),
+            result(23, "b"),
+            call(50, "ls", "c"),
+            call(50, "grep", "d"),
+            result(54, "d"),
+            result(58, "c"),
+        ];
+
+        let took: Vec<(CallId, u64)> =
+            [("a", 8), ("b", 3), ("d", 4), ("c", 8)].map(|(id, ms)| (id.into(), ms)).into();
+        assert_eq!(times(&parts), took);
     }
 }

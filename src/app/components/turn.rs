@@ -17,7 +17,7 @@ use crate::{
         id::{CallId, MessageId, PartId},
         message::{Role, ToolCall, ToolResult},
         proposal::Proposal,
-        run::{Run, RunStatus, Spent, StopReason},
+        run::{Run, RunStatus, Spent, StopReason, told_time},
         timestamp::Timestamp,
     },
 };
@@ -45,6 +45,8 @@ pub enum Piece {
         call: ToolCall,
         /// What came of it.
         result: Option<ToolResult>,
+        /// How many milliseconds it took, where that is known.
+        took_ms: Option<u64>,
     },
     /// A draft.
     Draft(Box<Proposal>),
@@ -148,13 +150,13 @@ pub fn PieceView(
             </details>
         }
         .into_any(),
-        Piece::Step { call, result } => step(call, result).into_any(),
+        Piece::Step { call, result, took_ms } => step(call, result, took_ms).into_any(),
         Piece::Draft(draft) => view! { <DraftCard draft=*draft place="rail"/> }.into_any(),
     }
 }
 
 /// A line of the ledger, which opens to what went in and came out.
-fn step(call: ToolCall, result: Option<ToolResult>) -> impl IntoView {
+fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> impl IntoView {
     let (mark, state) = match &result {
         None => ("…", "running"),
         Some(result) if result.is_error => ("✗", "failed"),
@@ -168,6 +170,7 @@ fn step(call: ToolCall, result: Option<ToolResult>) -> impl IntoView {
             <summary>
                 <span aria-hidden="true">{mark}</span> " " {call.name} <span class="sr">" " {state}</span>
                 <span class="step-brief">{brief}</span>
+                {took_ms.map(|took| view! { <span class="step-brief">{told_time(took)}</span> })}
             </summary>
             <p class="small faint">"In"</p>
             <pre>{input}</pre>

@@ -60,7 +60,7 @@ fn shown(data: EntranceData) -> impl IntoView {
     view! {
         <PageTitle text=title.clone()/>
         <nav class="crumbs small" aria-label="Where this is">
-            <a href="/">"Personas"</a> " / " <a href=editor>{player.name.clone()}</a>
+            <a href="/">"Personas"</a> <a href=editor>{player.name.clone()}</a>
         </nav>
         <header class="page-head"><h1>"Playground"</h1></header>
         <div class="playground">
@@ -153,7 +153,7 @@ fn Tools(player: Player) -> impl IntoView {
                 <input type="hidden" name="persona" value=player.id.to_string()/>
                 <ul class="tool-choices">
                     {TOOLS.map(|(name, label)| view! {
-                        <li><label><input type="checkbox" name="tools[]" value=name checked=has(name)/> <code>{name}</code> <span class="faint small">{label}</span></label></li>
+                        <li><label><input type="checkbox" name="tools[]" value=name checked=has(name)/> <code>{name}</code> " " <span class="faint small">{label}</span></label></li>
                     })}
                 </ul>
                 <p class="faint small">"They work on files that exist in the session only. Python runs in a sandbox without network."</p>

@@ -180,7 +180,7 @@ fn Head(
     };
     view! {
         <nav class="crumbs small" aria-label="Where this is">
-            <a href="/">"Personas"</a> " / " <a href=editor>{persona_name}</a> " / " <a href=entrance.clone()>"Playground"</a>
+            <a href="/">"Personas"</a> <a href=editor>{persona_name}</a> <a href=entrance.clone()>"Playground"</a>
         </nav>
         <header class="page-head chat-head">
             <h1 class="one-line">{title}</h1>

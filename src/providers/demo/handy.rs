@@ -54,6 +54,7 @@ pub fn answer(story: &Story<'_>, tools: &[ToolSpec]) -> Option<Answer> {
 }
 
 fn shortened(output: &str) -> String {
+    let output = output.trim_end();
     match output.char_indices().nth(MOST_TOLD) {
         Some((end, _)) => format!("{}\n…", &output[..end]),
         None => output.to_owned(),
