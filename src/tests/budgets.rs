@@ -113,6 +113,10 @@ async fn odd_limits_are_refused_and_change_nothing(house: House) {
     let budgets = house.get(BUDGETS).await.good()["budgets"].clone();
     assert_eq!((&budgets["dayDollars"], &budgets["dayTokens"]), (&json!(5.0), &Value::Null));
 
+    let form = [("limits[day_dollars]", "5"), ("limits[runs_per_minute]", "")];
+    assert_eq!(house.function("save_budgets", &form).await.status, 200);
+    let odd = [("limits[day_dollars]", "much")];
+    assert_eq!(house.function("save_budgets", &odd).await.status, 422);
     let page = house.send(request(Method::GET, "/settings", None)).await;
     assert!(page.text.contains("Taken today: $0.00 of $5.00"), "the page tells what remains");
 }

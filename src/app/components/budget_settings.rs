@@ -53,7 +53,7 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
                     {fields.map(|(name, label, value, step)| view! {
                         <div class="field">
                             <label for=format!("budget-{name}")>{label}</label>
-                            <input id=format!("budget-{name}") type="number" name=name min="0" step=step placeholder="No limit" value=value/>
+                            <input id=format!("budget-{name}") type="number" name=format!("limits[{name}]") min="0" step=step placeholder="No limit" value=value/>
                         </div>
                     })}
                 </div>

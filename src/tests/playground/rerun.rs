@@ -58,9 +58,8 @@ async fn a_run_of_another_surface_goes_on_in_a_session_of_its_own(house: House) 
     let said = json!({"content": "Hello"});
     let said =
         playing.call(Method::POST, &format!("/api/chats/{chat}/messages"), said).await.good();
-    let run = said["run"].clone();
-    ended(&playing, &run).await;
-    let id = run["id"].as_str().unwrap();
+    let id = said["runId"].as_str().unwrap();
+    ended(&playing, &json!({"id": id})).await;
 
     let other = json!({"step": 1, "systemPrompt": "Be stern."});
     let made = playing.call(Method::POST, &format!("/api/runs/{id}/branch"), other).await.good();
