@@ -38,8 +38,9 @@ test("a persona is given tools, and begins with the variables of its prompt", as
   await page.getByLabel("{{topic}}").fill("clocks");
   await page.getByLabel("First message").fill("List the files");
   await page.getByRole("button", { name: "Begin" }).click();
-  await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
-  await page.getByRole("link", { name: "Settings" }).first().click();
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
+  await expect(turns(page).last()).toContainText("no files yet");
+  await page.locator("#served").getByRole("link", { name: "Settings" }).click();
   await expect(page.getByLabel("{{topic}}")).toHaveValue("clocks");
   await fitsTheScreen(page);
 });
@@ -58,12 +59,14 @@ test("files are written, looked at, edited, and follow the branch", async ({ pag
   await page.getByRole("link", { name: "Close" }).click();
   await say(page, "Read notes/list.txt");
   await expect(turns(page).last()).toContainText("milk and bread", { timeout: 20_000 });
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
 
   // Another answer to the first message knows nothing of all that.
   await turns(page).first().getByText("Edit").click();
   await turns(page).first().getByRole("textbox").fill("List the files");
   await page.getByRole("button", { name: "Save and answer" }).click();
   await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
   await expect(files(page).getByRole("link", { name: "list.txt" })).toHaveCount(0);
   await turns(page).first().getByRole("button", { name: "The one before" }).click();
   await expect(files(page).getByRole("link", { name: "list.txt" })).toBeVisible();
@@ -95,7 +98,7 @@ test("todos stand beside the conversation", async ({ page, request }) => {
 test("a session is renamed, cleared, deleted and brought back", async ({ page, request }) => {
   const { id } = await handy(request);
   await begin(page, id, "List the files");
-  await page.getByRole("link", { name: "Settings" }).first().click();
+  await page.locator("#served").getByRole("link", { name: "Settings" }).click();
   await page.getByLabel("Title").fill("My session");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("heading", { name: "My session" })).toBeVisible();

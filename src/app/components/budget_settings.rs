@@ -49,7 +49,7 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
             <p class="faint">"What runs may take in this Space. An empty field is no limit; a day begins at midnight (UTC)."</p>
             {told.map(|told| view! { <p class="small">{told}</p> })}
             <form method="post" action=SaveBudgets::url() class="stack">
-                <div class="pair narrow">
+                <div class="pair">
                     {fields.map(|(name, label, value, step)| view! {
                         <div class="field">
                             <label for=format!("budget-{name}")>{label}</label>
