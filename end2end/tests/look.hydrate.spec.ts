@@ -2,7 +2,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { expect, fitsTheScreen, open, persona, test } from "./house";
 
-const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/personas/optimist?workbench=enhance", "/personas/optimist?workbench=publish", "/chats", "/inbox", "/audit", "/bin", "/settings", "/nothing"];
+const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/personas/optimist?workbench=enhance", "/personas/optimist?workbench=publish", "/chats", "/inbox", "/audit", "/bin", "/settings", "/playground/code-reviewer", "/traces", "/usage", "/nothing"];
 
 for (const path of pages) {
   test(`${path} fits the screen and has no barriers`, async ({ page }) => {

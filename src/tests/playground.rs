@@ -55,13 +55,18 @@ impl Streamed {
         self.of("text-delta").iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
     }
 
-    /// What all tools gave, in order.
+    /// What all tools gave, in the order in which they were asked for: those that only look are done in
+    /// any order.
     fn outputs(&self) -> Vec<String> {
-        let told = |chunk: &Value| {
-            let text = chunk["output"].as_str().or(chunk["errorText"].as_str())?;
-            chunk["toolCallId"].is_string().then(|| text.to_owned())
+        let given = |call: &Value| {
+            let answers = self.chunks.iter().filter(|chunk| chunk["toolCallId"] == *call);
+            let text = |chunk: &Value| {
+                chunk["output"].as_str().or(chunk["errorText"].as_str()).map(str::to_owned)
+            };
+            answers.filter_map(text).next()
         };
-        self.chunks.iter().filter_map(told).collect()
+        let calls = self.of("tool-input-available").into_iter();
+        calls.filter_map(|chunk| given(&chunk["toolCallId"])).collect()
     }
 }
 
