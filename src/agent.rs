@@ -70,6 +70,8 @@ pub use rerun::Rerun;
 pub use talk::{Listener, Talk};
 use tokio::sync::Semaphore;
 use tool::Registry;
+pub use tool::ToolError;
+pub use tools::grep::Input as GrepInput;
 pub use turn::Guards;
 
 use crate::{
@@ -78,10 +80,10 @@ use crate::{
         error::ApiError,
         id::{PersonaId, RunId, SpaceId},
     },
-    providers::{Catalog, Providers},
+    providers::Providers,
     sandbox::{Outcome, Program, Sandbox, SandboxError},
     search::Search,
-    store::{Link, ModelSettings, Store},
+    store::{Link, Store},
 };
 
 /// The name under which a Space's default model is kept.
@@ -129,6 +131,8 @@ struct Shared {
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
     /// Where Python runs.
     sandbox: OnceLock<Sandbox>,
+    /// What Spaces set about models.
+    models: settings::KnownModels,
     /// What runs are held to.
     ledger: budgets::Ledger,
     /// What persons looked at when they asked, for when the same is asked again.
@@ -170,6 +174,7 @@ impl Agent {
             log,
             lives: Mutex::default(),
             sandbox: OnceLock::new(),
+            models: settings::KnownModels::default(),
             ledger: budgets::Ledger::default(),
             sights: Sights::default(),
             collector: OnceLock::new(),
@@ -207,18 +212,6 @@ impl Agent {
     /// What is kept.
     pub fn store(&self) -> &Store {
         &self.shared.store
-    }
-
-    /// The models and services of a Space.
-    pub async fn catalog(&self, scope: &Scope) -> Result<Catalog, ApiError> {
-        self.catalog_on(&mut self.read(scope).await?).await
-    }
-
-    /// The models and services of the Space that this link sees.
-    async fn catalog_on(&self, link: &mut Link) -> Result<Catalog, ApiError> {
-        let ModelSettings { added, services, preferred } =
-            link.model_settings(DEFAULT_MODEL).await?;
-        Ok(self.shared.providers.catalog(added, services, preferred))
     }
 
     async fn read(&self, scope: &Scope) -> Result<Link, ApiError> {

@@ -16,6 +16,7 @@ mod error;
 mod gemini;
 mod images;
 mod keys;
+mod lines;
 mod openai_chat;
 mod openai_responses;
 mod services;

@@ -94,13 +94,16 @@ impl Agent {
     }
 }
 
-/// Keeps what a link holds while the model is asked already: a disk takes its time. When it cannot be
-/// kept, whoever called drops the answer unseen.
-pub(super) async fn commit_asking(link: Link, answer: &mut Answer) -> Result<(), StoreError> {
-    let (mut commit, first) = (pin!(link.commit()), Pin::new(answer).peek());
+/// Keeps a new run while its model is asked already: a disk takes its time. When it cannot be kept,
+/// whoever called drops the answer unseen.
+pub(super) async fn keep_asking(
+    keeping: impl Future<Output = Result<(), StoreError>>,
+    answer: &mut Answer,
+) -> Result<(), StoreError> {
+    let (mut keeping, first) = (pin!(keeping), Pin::new(answer).peek());
     tokio::select! {
         biased;
-        kept = &mut commit => kept,
-        _ = first => commit.await,
+        kept = &mut keeping => kept,
+        _ = first => keeping.await,
     }
 }

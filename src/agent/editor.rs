@@ -129,7 +129,7 @@ impl Agent {
     ) -> Result<Brief, ApiError> {
         let mut link = self.read(scope).await?;
         let mut persona = link.persona(persona).await?;
-        let route = self.catalog_on(&mut link).await?.find(&persona.fields.model)?;
+        let route = self.catalog_on(&mut link, &scope.space).await?.find(&persona.fields.model)?;
         drop(link);
         persona.fields.tier = reach.within(persona.fields.tier);
         let tools = self.shared.persona_tools.clone();

@@ -400,7 +400,7 @@ impl Agent {
         persona.revision = session.persona_revision;
         let wanted = model.unwrap_or(&session.model);
         let wanted = if wanted.is_empty() { &persona.fields.model } else { wanted };
-        let route = self.catalog_on(&mut link).await?.find(wanted)?;
+        let route = self.catalog_on(&mut link, &scope.space).await?.find(wanted)?;
         drop(link);
         let prompt = session.system_prompt.as_ref().unwrap_or(&persona.fields.system_prompt);
         let system = filled(prompt, &session.variables);

@@ -55,7 +55,7 @@ impl Agent {
     pub(super) async fn interrupt(&self, left: OwnedRun) -> Result<bool, ApiError> {
         let OwnedRun { space, mut run } = left;
         let mut link = self.shared.store.write(&space).await?;
-        let route = self.catalog_on(&mut link).await?.find(&run.model);
+        let route = self.catalog_on(&mut link, &space).await?.find(&run.model);
         let price = route.ok().and_then(|route| route.model.price);
         run.spent.cost_micros = price.map(|_| 0);
         let (mut parts, mut seen, mut last) = (Vec::new(), 0, run.created_at);

@@ -1,13 +1,13 @@
 //! Starting, stopping, repeating and recovering runs.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem::take, sync::Arc, time::Duration};
 
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    asking::{Asked, commit_asking},
+    asking::{Asked, keep_asking},
     chat_tree::ChatWords,
     driver::Brief,
     live::Live,
@@ -103,6 +103,8 @@ struct Begun {
     brief: Brief,
     wait: Option<Arc<Semaphore>>,
     asked: Option<Asked>,
+    /// What it told first, which is not kept yet.
+    told: Vec<EventRow>,
 }
 
 /// A message of a person.
@@ -185,10 +187,11 @@ impl Agent {
         for Begun { run, live, .. } in &begun {
             self.lives().insert(run.id.clone(), live.clone());
         }
+        let keeping = keep_rest(link, &mut begun);
         let first = begun.first_mut().and_then(|first| first.asked.as_mut());
         let kept = match first {
-            Some(asked) => commit_asking(link, &mut asked.answer).await,
-            None => link.commit().await,
+            Some(asked) => keep_asking(keeping, &mut asked.answer).await,
+            None => keeping.await,
         };
         if let Err(error) = kept {
             for Begun { run, .. } in &begun {
@@ -197,7 +200,7 @@ impl Agent {
             return Err(error.into());
         }
         let mut runs = Vec::with_capacity(begun.len());
-        for Begun { run, live, brief, wait, asked } in begun {
+        for Begun { run, live, brief, wait, asked, told: _ } in begun {
             self.shared.relay.hold(&scope.space, &run);
             tokio::spawn(self.clone().drive(live, scope.clone(), run.clone(), brief, wait, asked));
             runs.push(run);
@@ -261,15 +264,13 @@ impl Agent {
             let persona = (&run.persona_id, run.persona_revision);
             link.insert_test_answer(input, *revision, persona, &run.id, at).await?;
         }
-        link.set_leaf(&conversation.id, run.follows(), at).await?;
         if let Some(sight) = &brief.context {
             self.shared.sights.remember(&message, sight);
             link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
         }
-        // The first events are kept with the run itself: one write less before the model is asked.
-        let told = if wait.is_some() { Vec::new() } else { opening(&run, at, &so_far) };
-        let rows: Vec<EventRow> = told.iter().map(|one| row(scope, &run.id, one)).collect();
-        link.append_events(&rows).await?;
+        // The first events are kept with the run itself, while the model is asked.
+        let opening = if wait.is_some() { Vec::new() } else { opening(&run, at, &so_far) };
+        let told = opening.iter().map(|one| row(scope, &run.id, one)).collect();
         let asked = match wait {
             Some(_) => None,
             None => {
@@ -277,9 +278,9 @@ impl Agent {
                 Some(Asked { answer, at: Instant::now() })
             }
         };
-        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), told, stopped));
+        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), opening, stopped));
         link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-        Ok(Some(Begun { run, live, brief, wait, asked }))
+        Ok(Some(Begun { run, live, brief, wait, asked, told }))
     }
 
     /// A run as it stands.
@@ -420,6 +421,24 @@ impl Agent {
             return Err(ApiError::NotNow { reason: reason.into() });
         }
         Ok((link, conversation))
+    }
+}
+
+/// Keeps what no question to a model depends on: where the conversation stands, and the first events.
+fn keep_rest(
+    mut link: Link,
+    begun: &mut [Begun],
+) -> impl Future<Output = Result<(), StoreError>> + use<> {
+    let told: Vec<EventRow> = begun.iter_mut().flat_map(|one| take(&mut one.told)).collect();
+    let stands = begun.last().map(|Begun { run, .. }| {
+        (run.conversation_id.clone(), run.follows().clone(), run.created_at)
+    });
+    async move {
+        if let Some((conversation, leaf, at)) = stands {
+            link.set_leaf(&conversation, &leaf, at).await?;
+        }
+        link.append_events(&told).await?;
+        link.commit().await
     }
 }
 

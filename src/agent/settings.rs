@@ -1,20 +1,94 @@
 //! What a Space sets about models and services.
 
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
 use super::{Agent, DEFAULT_MODEL};
 use crate::{
     changes::Scope,
     domain::{
         error::ApiError,
+        id::SpaceId,
         model::{LABEL, Model, Service, WIRE_NAME},
         persona::MODEL,
     },
-    providers::{Dialect, built_in},
+    providers::{Catalog, Dialect, built_in},
+    store::{Link, ModelSettings},
 };
 
 /// The most models and services a Space may add.
 const MAX_ADDED: usize = 200;
 
+/// What Spaces set about models, as far as it was read: every answer begins with it. Only where the database
+/// is this process's own, or another one could set something else unheard.
+#[derive(Debug, Default)]
+pub(super) struct KnownModels(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// How often something was set. What was read before that is not known any more.
+    written: u64,
+    of: HashMap<SpaceId, ModelSettings>,
+}
+
+impl KnownModels {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something was set.
+    fn forget(&self) {
+        let mut known = self.known();
+        known.written += 1;
+        known.of.clear();
+    }
+
+    async fn read(&self, link: &mut Link, space: &SpaceId) -> Result<ModelSettings, ApiError> {
+        let written = {
+            let known = self.known();
+            if let Some(settings) = known.of.get(space) {
+                return Ok(settings.clone());
+            }
+            known.written
+        };
+        let settings = link.model_settings(DEFAULT_MODEL).await?;
+        let mut known = self.known();
+        if known.written == written {
+            known.of.insert(space.clone(), settings.clone());
+        }
+        Ok(settings)
+    }
+}
+
 impl Agent {
+    /// The models and services of a Space.
+    pub async fn catalog(&self, scope: &Scope) -> Result<Catalog, ApiError> {
+        self.catalog_on(&mut self.read(scope).await?, &scope.space).await
+    }
+
+    /// The models and services of the Space that this link sees.
+    pub(super) async fn catalog_on(
+        &self,
+        link: &mut Link,
+        space: &SpaceId,
+    ) -> Result<Catalog, ApiError> {
+        let ModelSettings { added, services, preferred } = if self.shared.store.is_shared() {
+            link.model_settings(DEFAULT_MODEL).await?
+        } else {
+            self.shared.models.read(link, space).await?
+        };
+        Ok(self.shared.providers.catalog(added, services, preferred))
+    }
+
+    /// Keeps what was set.
+    async fn keep_settings(&self, link: Link) -> Result<(), ApiError> {
+        link.commit().await?;
+        self.shared.models.forget();
+        Ok(())
+    }
+
     /// Says how a service is reached, or adds one.
     pub async fn put_service(&self, scope: &Scope, service: &Service) -> Result<(), ApiError> {
         service.check()?;
@@ -35,7 +109,7 @@ impl Agent {
             return Err(ApiError::invalid("service", "There are too many services already."));
         }
         link.put_service(service).await?;
-        Ok(link.commit().await?)
+        self.keep_settings(link).await
     }
 
     /// Forgets how a service was set up. One that comes with the program is as it came again.
@@ -44,7 +118,7 @@ impl Agent {
         if !link.delete_service(service).await? {
             return Err(ApiError::not_found("service"));
         }
-        Ok(link.commit().await?)
+        self.keep_settings(link).await
     }
 
     /// Adds a model, or changes what is known of it.
@@ -72,7 +146,7 @@ impl Agent {
             return Err(ApiError::invalid("id", "There are too many models already."));
         }
         link.put_model(model).await?;
-        Ok(link.commit().await?)
+        self.keep_settings(link).await
     }
 
     /// Forgets a model that was added.
@@ -81,7 +155,7 @@ impl Agent {
         if !link.delete_model(id).await? {
             return Err(ApiError::not_found("model"));
         }
-        Ok(link.commit().await?)
+        self.keep_settings(link).await
     }
 
     /// Chooses the model that speaks when a persona has none; an empty string leaves it to the keys.
@@ -92,6 +166,6 @@ impl Agent {
         }
         let mut link = self.write(scope).await?;
         link.set_preference(DEFAULT_MODEL, model).await?;
-        Ok(link.commit().await?)
+        self.keep_settings(link).await
     }
 }

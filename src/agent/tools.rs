@@ -9,7 +9,7 @@ mod execute;
 mod get_persona;
 mod get_test_input;
 mod glob;
-mod grep;
+pub mod grep;
 mod list_test_inputs;
 mod ls;
 mod patch_system_prompt;

@@ -66,7 +66,8 @@ async fn reading(plan: &Plan) {
     }
 }
 
-fn agent(space: &Space) -> Agent {
+/// What thinks in a Space, with the demo.
+pub fn agent(space: &Space) -> Agent {
     let demo = Demo::new(Pace::AtOnce);
     let providers = Providers::new(TimeLimits::default(), demo, Arc::new(|_: &str| None)).unwrap();
     let search = Search::new(space.store.clone());

@@ -13,6 +13,7 @@
 
 mod chats;
 mod client;
+mod files;
 mod knowledge;
 mod open_runs;
 mod pages;
@@ -36,6 +37,9 @@ fn main() {
         match words.first().map(String::as_str) {
             Some("--bare") => proxy::serve(port(1), port(2)).await,
             Some("--service") => service::serve(port(1)).await,
+            Some("--encrypted-service") => {
+                service::serve_encrypted(port(1), words[2].as_ref()).await;
+            }
             _ => measure(&Plan::read(&words)).await,
         }
     });
@@ -53,6 +57,9 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("chats") {
         chats::measure(plan).await;
+    }
+    if plan.wants("files") {
+        files::measure(plan).await;
     }
     if plan.wants("streams") {
         streams::measure(plan).await;

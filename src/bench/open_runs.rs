@@ -51,12 +51,23 @@ impl Watched {
     }
 }
 
+/// How the service is reached.
+#[derive(Clone, Copy)]
+enum Over {
+    /// Encrypted, many answers on one connection: as the services out there are.
+    Http2,
+    /// Plainly, a connection for every answer: as a server on one's own machine is.
+    Http1,
+}
+
 pub async fn measure(plan: &Plan) {
-    title("Resident memory of open runs at 20 tokens a second (aim: at most 40 KiB each)");
     let most = descriptors().saturating_sub(OTHER_DESCRIPTORS);
     let counts = [1_000, 5_000].map(|full| plan.count(full, 20));
-    open(plan, &counts.map(|count| count.min(most)), Watched::Few).await;
-    open(plan, &[counts[0].min(most / 2)], Watched::All).await;
+    title("Resident memory of open runs at 20 tokens a second (aim: at most 40 KiB each)");
+    open(plan, &counts.map(|count| count.min(most)), Watched::Few, Over::Http2).await;
+    open(plan, &[counts[0].min(most / 2)], Watched::All, Over::Http2).await;
+    title("The same where each has a connection of its own to the service (HTTP/1.1)");
+    open(plan, &counts.map(|count| count.min(most)), Watched::Few, Over::Http1).await;
     if counts[1] > most {
         row("fewer than wanted: `ulimit -n` is", &descriptors().to_string());
     }
@@ -64,10 +75,21 @@ pub async fn measure(plan: &Plan) {
 
 /// Starts a server of its own for this, so that nothing is left over from other work, and opens more
 /// and more runs.
-async fn open(plan: &Plan, counts: &[usize], watched: Watched) {
-    let service = Server::service().await;
+async fn open(plan: &Plan, counts: &[usize], watched: Watched, over: Over) {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::greenroom(&plan.binary, folder.path(), service.port);
+    let certificate = folder.path().join("service.pem");
+    let service = match over {
+        Over::Http1 => Server::service().await,
+        Over::Http2 => Server::encrypted_service(&certificate).await,
+    };
+    let variables = match over {
+        Over::Http1 => Vec::new(),
+        Over::Http2 => vec![
+            ("OLLAMA_HOST", format!("https://127.0.0.1:{}", service.port)),
+            ("SSL_CERT_FILE", certificate.display().to_string()),
+        ],
+    };
+    let server = Server::greenroom_with(&plan.binary, folder.path(), service.port, &variables);
     let server = server.ready("/healthz").await;
     let load = server.load();
     make_personas(&load, counts.iter().copied().max().unwrap_or_default()).await;

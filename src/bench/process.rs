@@ -46,6 +46,15 @@ impl Server {
         Self::this("--service", &[]).ready("/last").await
     }
 
+    /// This program as the fake service, encrypted; the certificate will be in this file.
+    pub async fn encrypted_service(file: &Path) -> Self {
+        let service = Self::this("--encrypted-service", &[file.display().to_string()]);
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        service
+    }
+
     /// This program as the bare server, and a proxy to the service at the other port.
     pub async fn bare(service_port: u16) -> Self {
         Self::this("--bare", &[service_port.to_string()]).ready("/healthz").await

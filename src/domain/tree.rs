@@ -21,8 +21,11 @@ pub const MAX_PATH_SIZE: u32 = 100;
 pub const MAX_COUNTED: i64 = 1000;
 /// As far as siblings are counted: a page of a path asks for them at every message.
 pub const MAX_SIBLINGS: i64 = 100;
-/// As far as what follows siblings is counted: a page of a path asks for it at every fork.
+/// As far as what follows siblings is counted, and behind how many of them: a page of a path asks for it at
+/// every fork.
 pub const MAX_HIDDEN: i64 = 100;
+/// See [`MAX_HIDDEN`].
+pub const MAX_BESIDE: i64 = 10;
 /// What a person calls a moment.
 pub const MOMENT: TextField = TextField { name: "label", label: "The label", max_chars: 80 };
 /// How many letters of a message the map shows.
@@ -45,13 +48,14 @@ pub struct PathMessage {
     pub persona_name: Option<String>,
     /// Its place among the messages with the same parent, from 1.
     pub position: i64,
-    /// How many there are; 1000 means that or more.
+    /// How many there are; 100 means that or more.
     pub siblings: i64,
     /// The one before it.
     pub previous: Option<MessageId>,
     /// The one after it.
     pub following: Option<MessageId>,
-    /// How many messages follow the others; 200 means that or more.
+    /// How many messages follow the others; 100 means that or more, and of more than ten others only ten are
+    /// counted.
     pub hidden: i64,
     /// What a person calls this moment.
     pub label: String,

@@ -1,4 +1,4 @@
-//! The way to a service: one client, time limits, retries.
+//! The way to a service: time limits, retries.
 //!
 //! A stream that is dropped closes its connection, and that ends the generation over there.
 
@@ -7,7 +7,7 @@ use std::{io, sync::Arc, time::Duration};
 use async_stream::stream;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures_util::{Stream, StreamExt, stream::BoxStream};
-use reqwest::{Client, Response, header, redirect::Policy};
+use reqwest::{Client, Response, header};
 use sse_stream::SseStream;
 use tokio::time::{Instant, sleep};
 
@@ -16,6 +16,7 @@ use super::{
     ModelEvent, ProviderError, Quirks, Route, Thoughts,
     catalog::{Catalog, Environment},
     keys::{self, Key},
+    lines::{Lines, LinesError},
 };
 use crate::domain::model::{Model, Service};
 
@@ -50,10 +51,10 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The most that is read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// All services, behind one client.
+/// All services.
 #[derive(Clone)]
 pub struct Providers {
-    client: Client,
+    lines: Lines,
     limits: TimeLimits,
     demo: Demo,
     environment: Arc<Environment>,
@@ -71,16 +72,9 @@ impl Providers {
         limits: TimeLimits,
         demo: Demo,
         environment: Arc<Environment>,
-    ) -> Result<Self, reqwest::Error> {
-        // Another part of the program may have chosen already; then that choice stands.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let client = Client::builder()
-            .connect_timeout(limits.connect)
-            // A service that points elsewhere would be given the key there.
-            .redirect(Policy::none())
-            .user_agent(concat!("greenroom/", env!("CARGO_PKG_VERSION")))
-            .build()?;
-        Ok(Self { client, limits, demo, environment })
+    ) -> Result<Self, LinesError> {
+        let lines = Lines::new(limits.connect)?;
+        Ok(Self { lines, limits, demo, environment })
     }
 
     /// The models and services of a Space that has added and set these.
@@ -95,12 +89,12 @@ impl Providers {
 
     /// The service that makes vectors.
     pub fn embedder(&self, settings: EmbeddingSettings) -> Embedder {
-        Embedder::new(self.client.clone(), settings, self.environment.clone())
+        Embedder::new(self.lines.first(), settings, self.environment.clone())
     }
 
     /// The service that makes pictures.
     pub fn artist(&self, settings: ImageSettings) -> Result<Artist, ProviderError> {
-        Artist::new(self.client.clone(), settings, self.environment.clone())
+        Artist::new(self.lines.first(), settings, self.environment.clone())
     }
 
     /// The key behind a reference, for a service of another kind.
@@ -133,7 +127,7 @@ impl Providers {
             quirks: ask.quirks,
         };
         match key {
-            Ok(key) => answer(self.client.clone(), self.limits, question, key).boxed(),
+            Ok(key) => answer(self.lines.clone(), self.limits, question, key).boxed(),
             Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
         }
     }
@@ -181,7 +175,7 @@ impl Question {
 }
 
 fn answer(
-    client: Client,
+    lines: Lines,
     limits: TimeLimits,
     mut question: Question,
     key: Option<Key>,
@@ -194,6 +188,8 @@ fn answer(
             .with_max_times(ATTEMPTS - 1)
             .build();
         let mut attempt = 1;
+        // Held to the end of the answer, so that not too many are on one connection.
+        let client = lines.free(&question.address);
         loop {
             let mut passed_on = false;
             let mut failed = None;

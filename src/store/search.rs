@@ -52,7 +52,8 @@ macro_rules! beginnings {
 }
 
 /// What fits best, on SQLite: with these texts, as far as this applies. It is joined in the order it is
-/// written: SQLite would rather go through all documents and ask the index about each.
+/// written, and by the index that is named: SQLite would rather go through all documents and ask the index
+/// about each, or read their texts to see whose they are.
 macro_rules! sqlite_found {
     ($texts:expr, $condition:literal) => {
         concat!(
@@ -61,7 +62,7 @@ macro_rules! sqlite_found {
             ", updated_at, score
             from (
                 select i.document_id, -bm25(search_words, 20.0, 5.0, 1.0) as score
-                from search_words cross join search_document i
+                from search_words cross join search_document i indexed by search_document_scope
                 where i.document_id = search_words.rowid and search_words match $2
                     and i.space_id = $1 and ($3 = '' or i.kind = $3)",
             $condition,

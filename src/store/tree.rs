@@ -11,7 +11,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, PersonaId},
     message::{Message, Part, PartBody},
     timestamp::Timestamp,
-    tree::{MAX_COUNTED, MAX_HIDDEN, MAX_SIBLINGS, PathMessage, TreeNode, excerpt},
+    tree::{MAX_BESIDE, MAX_COUNTED, MAX_HIDDEN, MAX_SIBLINGS, PathMessage, TreeNode, excerpt},
 };
 
 /// The longest way that is gone in a tree.
@@ -20,6 +20,27 @@ pub(super) const MAX_STEPS: i64 = 20_000;
 const SEARCHED_MESSAGES: i64 = 2000;
 /// How much of them.
 const SEARCHED_BYTES: usize = 400_000;
+
+/// Something about the siblings `s` of a message `m`, itself among them: what is asked, before and after the
+/// condition that makes them siblings. They share the parent; one that is null is asked for in its own words,
+/// or no index would help.
+macro_rules! of_siblings {
+    ($before:literal, $after:literal) => {
+        concat!(
+            "case when m.parent_id is null then (",
+            $before,
+            "s.space_id = $1 and s.conversation_id = $2 and s.parent_id is null
+                and s.pruned_at is null",
+            $after,
+            ") else (",
+            $before,
+            "s.space_id = $1 and s.conversation_id = $2 and s.parent_id = m.parent_id
+                and s.pruned_at is null",
+            $after,
+            ") end"
+        )
+    };
+}
 
 #[derive(FromRow)]
 struct PathRow {
@@ -32,6 +53,7 @@ struct PathRow {
     position: i64,
     previous: Option<String>,
     following: Option<String>,
+    hidden: i64,
     label: String,
     bookmarked_at: Option<i64>,
 }
@@ -77,47 +99,46 @@ impl Link {
         leaf: &MessageId,
         limit: u32,
     ) -> Result<Vec<PathMessage>, StoreError> {
-        // Siblings share the parent. A parent that is null is asked for in its own words, or no index
-        // would help.
-        const SQL: &str = upwards!("select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
-                m.created_at, m.label, m.bookmarked_at, coalesce(r.persona_id, o.persona_id) as persona_id,
-                r.persona_revision, v.name as persona_name,
-                case when m.parent_id is null then (
-                    select count(*) from (select 1 from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id is null
-                        and s.pruned_at is null limit $5) as counted)
-                else (
-                    select count(*) from (select 1 from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id = m.parent_id
-                        and s.pruned_at is null limit $5) as counted)
-                end as siblings,
-                case when m.parent_id is null then (
-                    select count(*) from (select 1 from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id is null
-                        and s.message_id <= m.message_id and s.pruned_at is null limit $5) as counted)
-                else (
-                    select count(*) from (select 1 from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id = m.parent_id
-                        and s.message_id <= m.message_id and s.pruned_at is null limit $5) as counted)
-                end as position,
-                case when m.parent_id is null then (
-                    select max(s.message_id) from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id is null
-                        and s.message_id < m.message_id and s.pruned_at is null)
-                else (
-                    select max(s.message_id) from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id = m.parent_id
-                        and s.message_id < m.message_id and s.pruned_at is null)
-                end as previous,
-                case when m.parent_id is null then (
-                    select min(s.message_id) from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id is null
-                        and s.message_id > m.message_id and s.pruned_at is null)
-                else (
-                    select min(s.message_id) from message s where s.space_id = $1
-                        and s.conversation_id = $2 and s.parent_id = m.parent_id
-                        and s.message_id > m.message_id and s.pruned_at is null)
-                end as following
+        const SQL: &str = upwards!(
+            "select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
+                m.created_at, m.label, m.bookmarked_at,
+                coalesce(r.persona_id, o.persona_id) as persona_id, r.persona_revision,
+                v.name as persona_name, ",
+            of_siblings!(
+                "select count(*) from (select 1 from message s where ",
+                " limit $5) as counted"
+            ),
+            " as siblings, ",
+            of_siblings!(
+                "select count(*) from (select 1 from message s where ",
+                " and s.message_id <= m.message_id limit $5) as counted"
+            ),
+            " as position, ",
+            of_siblings!(
+                "select max(s.message_id) from message s where ",
+                " and s.message_id < m.message_id"
+            ),
+            " as previous, ",
+            of_siblings!(
+                "select min(s.message_id) from message s where ",
+                " and s.message_id > m.message_id"
+            ),
+            " as following, ",
+            // Neither database goes on with the walk when nobody wants more of its rows.
+            of_siblings!(
+                "with recursive below (message_id, depth) as (
+                    select message_id, cast(0 as bigint) from (
+                        select s.message_id from message s where ",
+                " and s.message_id <> m.message_id limit $6) as beside
+                    union all
+                    select c.message_id, b.depth + 1 from below b
+                    cross join message c
+                    where c.space_id = $1 and c.conversation_id = $2
+                        and c.parent_id = b.message_id and c.pruned_at is null and b.depth < $7
+                )
+                select count(*) from (select 1 from below where depth > 0 limit $7) as counted"
+            ),
+            " as hidden
             from path p cross join message m
             left join run r on r.space_id = $1 and r.run_id = m.run_id
             left join persona o on o.space_id = $1 and o.persona_id = m.persona_id
@@ -125,19 +146,16 @@ impl Link {
                 and v.persona_id = coalesce(r.persona_id, o.persona_id)
                 and v.revision = coalesce(r.persona_revision, o.revision)
             where m.space_id = $1 and m.message_id = p.message_id
-            order by p.depth desc");
+            order by p.depth desc"
+        );
         let space = self.space.clone();
         let rows: Vec<PathRow> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str())
-            .bind(i64::from(limit)).bind(MAX_SIBLINGS).fetch_all(wire).await?);
+            .bind(i64::from(limit)).bind(MAX_SIBLINGS).bind(MAX_BESIDE).bind(MAX_HIDDEN)
+            .fetch_all(wire).await?);
         let mut path = Vec::with_capacity(rows.len());
         for row in rows {
             let message = Message::try_from(row.message)?;
-            // Only where there are siblings does something follow them.
-            let hidden = match row.siblings {
-                ..=1 => 0,
-                _ => self.follow_siblings(chat, &message).await?,
-            };
             path.push(PathMessage {
                 content: message.text(),
                 persona_id: row.persona_id.map(PersonaId::new),
@@ -147,7 +165,7 @@ impl Link {
                 siblings: row.siblings,
                 previous: row.previous.map(MessageId::new),
                 following: row.following.map(MessageId::new),
-                hidden,
+                hidden: row.hidden,
                 label: row.label,
                 bookmarked: row.bookmarked_at.is_some(),
                 generating: false,
@@ -155,46 +173,6 @@ impl Link {
             });
         }
         Ok(path)
-    }
-
-    /// How many messages follow the siblings of a message.
-    async fn follow_siblings(
-        &mut self,
-        chat: &ConversationId,
-        message: &Message,
-    ) -> Result<i64, StoreError> {
-        // Neither database goes on with the walk when nobody wants more of its rows.
-        const SQL: &str = "with recursive below (message_id, depth) as (
-                select message_id, cast(0 as bigint) from (select s.message_id from message s
-                    where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
-                        and s.pruned_at is null and s.parent_id = $4 limit $5) as beside
-                union all
-                select m.message_id, b.depth + 1 from below b
-                cross join message m
-                where m.space_id = $1 and m.conversation_id = $2 and m.parent_id = b.message_id
-                    and m.pruned_at is null and b.depth < $5
-            )
-            select count(*) from (select 1 from below where depth > 0 limit $5) as counted";
-        const AT_ROOT: &str = "with recursive below (message_id, depth) as (
-                select message_id, cast(0 as bigint) from (select s.message_id from message s
-                    where s.space_id = $1 and s.conversation_id = $2 and s.message_id <> $3
-                        and s.pruned_at is null and s.parent_id is null and $4 = ''
-                    limit $5) as beside
-                union all
-                select m.message_id, b.depth + 1 from below b
-                cross join message m
-                where m.space_id = $1 and m.conversation_id = $2 and m.parent_id = b.message_id
-                    and m.pruned_at is null and b.depth < $5
-            )
-            select count(*) from (select 1 from below where depth > 0 limit $5) as counted";
-        let space = self.space.clone();
-        let (sql, parent) = match &message.parent_id {
-            Some(parent) => (SQL, parent.as_str()),
-            None => (AT_ROOT, ""),
-        };
-        Ok(on!(self, wire => sqlx::query_scalar(sql)
-            .bind(space.as_str()).bind(chat.as_str()).bind(message.id.as_str()).bind(parent)
-            .bind(MAX_HIDDEN).fetch_one(wire).await?))
     }
 
     /// The newest end below a message: at every fork the newest branch is taken.

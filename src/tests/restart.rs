@@ -258,6 +258,8 @@ async fn killed_while_a_picture_is_made_it_makes_it_after_all() {
         }
     };
     timeout(PATIENCE, stands(&server, "drawing")).await.unwrap();
+    // Else the first question could still be under way, and be given the second one's answer.
+    timeout(PATIENCE, studio.was_asked()).await.unwrap();
     server.kill();
 
     studio.play([drawn(&picture_file().await)]);

@@ -7,10 +7,13 @@ use serde::Deserialize;
 use super::glob::matcher;
 use crate::{
     agent::{
+        Agent,
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
+    changes::Scope,
     domain::virtual_file::{FilePath, VirtualFile},
+    store::FilePlace,
 };
 
 /// The most lines that are told.
@@ -23,19 +26,19 @@ const MAX_PREPARED_BYTES: usize = 1 << 20;
 
 /// Searches the text files of this session line by line with a regular expression. Each line that fits
 /// comes as path:number: line. Look-around and back-references are not supported.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Input {
     /// The regular expression.
-    pattern: String,
+    pub pattern: String,
     /// Search in this folder, or in this file, only.
     #[serde(default)]
-    path: String,
+    pub path: String,
     /// Search only in files whose paths fit this pattern, such as **/*.py.
     #[serde(default)]
-    glob: Option<String>,
+    pub glob: Option<String>,
     /// Take small and capital letters as the same.
     #[serde(default)]
-    ignore_case: bool,
+    pub ignore_case: bool,
 }
 
 /// The tool.
@@ -47,10 +50,22 @@ impl Tool for Grep {
     const EFFECT: Effect = Effect::Reads;
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(desk.agent.grep(&desk.scope, desk.files()?, input).await?))
+    }
+}
+
+impl Agent {
+    /// The lines of files that fit, as a model is told of them.
+    pub async fn grep(
+        &self,
+        scope: &Scope,
+        place: &FilePlace,
+        input: Input,
+    ) -> Result<String, ToolError> {
         let expression = expression(&input).map_err(ToolError::TellModel)?;
         let folder = FilePath::parse_folder(&input.path)?;
         let glob = input.glob.as_deref().map(matcher).transpose().map_err(ToolError::TellModel)?;
-        let mut files = desk.agent.whole_files(&desk.scope, desk.files()?).await?;
+        let mut files = self.whole_files(scope, place).await?;
         files.retain(|file| {
             let path = &file.info.path;
             let within = path.starts_with(&folder) || *path == folder.trim_end_matches('/');
@@ -58,8 +73,7 @@ impl Tool for Grep {
         });
         // Megabytes may have to be read through.
         let found = tokio::task::spawn_blocking(move || hits(&files, &expression)).await;
-        let told = found.map_err(|_| ToolError::TellModel("The search broke off.".into()))?;
-        Ok(ToolOutput::text(told))
+        found.map_err(|_| ToolError::TellModel("The search broke off.".into()))
     }
 }
 

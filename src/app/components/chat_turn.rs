@@ -22,7 +22,7 @@ use crate::{
         id::{ConversationId, MessageId, PartId},
         message::Role,
         run::Run,
-        tree::{MAX_HIDDEN, MAX_SIBLINGS, MOMENT, PathMessage},
+        tree::{MAX_BESIDE, MAX_HIDDEN, MAX_SIBLINGS, MOMENT, PathMessage},
     },
 };
 
@@ -97,6 +97,8 @@ fn told_of_others(said: &PathMessage) -> Option<String> {
         0 => return None,
         1 => "1 message".to_owned(),
         MAX_HIDDEN.. => format!("{MAX_HIDDEN} or more messages"),
+        // Itself is none of those beside it.
+        more if said.siblings - 1 > MAX_BESIDE => format!("{more} or more messages"),
         more => format!("{more} messages"),
     };
     let place = if said.siblings > 2 { "other branches" } else { "the other branch" };

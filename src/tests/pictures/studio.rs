@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::Value;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -48,6 +48,7 @@ pub fn reply(status: u16, body: impl Into<Vec<u8>>) -> Reply {
 struct Shared {
     script: Arc<Mutex<VecDeque<Reply>>>,
     asked: Arc<Mutex<Vec<Asked>>>,
+    came: Arc<Notify>,
     kept: Arc<Mutex<HashMap<String, Bytes>>>,
 }
 
@@ -94,6 +95,11 @@ impl Studio {
         std::mem::take(&mut *self.shared.asked.lock().unwrap())
     }
 
+    /// Waits until a request has arrived.
+    pub async fn was_asked(&self) {
+        self.shared.came.notified().await;
+    }
+
     /// What lies in the bucket.
     pub fn kept(&self) -> Vec<String> {
         self.shared.kept.lock().unwrap().keys().cloned().collect()
@@ -104,6 +110,7 @@ impl Shared {
     fn note(&self, uri: &Uri, headers: HeaderMap, body: Bytes) {
         let asked = Asked { path: uri.path().to_owned(), headers, body };
         self.asked.lock().unwrap().push(asked);
+        self.came.notify_one();
     }
 }
 

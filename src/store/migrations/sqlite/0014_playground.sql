@@ -32,7 +32,7 @@ create table playground_file (
     created_at integer not null,
     primary key (space_id, conversation_id, path, revision),
     foreign key (space_id, conversation_id)
-        references playground_session (space_id, conversation_id) on delete cascade
+        references conversation (space_id, conversation_id) on delete cascade
 ) strict;
 
 create index playground_file_by_message
