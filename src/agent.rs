@@ -196,6 +196,17 @@ impl Agent {
         self.shared.sandbox.get_or_init(|| sandbox);
     }
 
+    /// Gets Python ready while a model thinks, for a run that may use it.
+    fn warm_python(&self) {
+        if let Some(sandbox) = self.shared.sandbox.get().cloned() {
+            tokio::spawn(async move {
+                if let Err(error) = sandbox.warm().await {
+                    tracing::debug!(%error, "Python is not ready");
+                }
+            });
+        }
+    }
+
     /// Runs Python.
     async fn run_python(&self, program: Program) -> Result<Outcome, SandboxError> {
         match self.shared.sandbox.get() {

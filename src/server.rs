@@ -9,7 +9,8 @@ pub use assets::names as site_files;
 use axum::{Router, middleware, serve::ListenerExt};
 pub use guard::Hosts;
 use leptos_axum::{LeptosRoutes, generate_route_list};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 use tower_http::{
     catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer, trace::TraceLayer,
 };
@@ -157,13 +158,14 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     if let Ok(binary) = std::env::current_exe() {
         agent.use_sandbox(Sandbox::new(&binary));
     }
-    if let Some(otlp) = config.otlp {
-        send_traces(&agent, otlp, name)?;
-    }
     let mut state = AppState::new(store, config.site, files, agent);
     state.jobs = jobs;
     state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
     let closing = state.closing.clone();
+    let sending = match config.otlp {
+        Some(otlp) => Some(send_traces(&state.agent, otlp, name, closing.clone())?),
+        None => None,
+    };
     match config.database {
         Database::Sqlite(_) => found_home(&state).await?,
         // A database server may come up after us: until then every page says so.
@@ -187,14 +189,19 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
             drop(stop);
         })
         .into_future();
-    tokio::select! {
+    let ended = tokio::select! {
         ended = server => ended.map_err(ServeError::Stopped),
         () = async {
             // The sender is dropped, never used: either way the wait is over.
             stopped.await.unwrap_or_default();
             tokio::time::sleep(SHUTDOWN_TIME).await;
         } => Ok(()),
+    };
+    // What cannot be sent in time stays in the database.
+    if let Some(sending) = sending {
+        drop(tokio::time::timeout(TRACES_TIME, sending).await);
     }
+    ended
 }
 
 /// Tells where the server is: to people on standard output, whatever the log's level.
@@ -280,8 +287,13 @@ fn kept_files(files: &KeptFiles, providers: &Providers) -> Result<Files, ServeEr
     kept.map_err(|error: FilesError| ServeError::Files(error.to_string()))
 }
 
-/// Sends the traces of all runs that end from now on.
-fn send_traces(agent: &Agent, otlp: Otlp, node: String) -> Result<(), ServeError> {
+/// Sends the traces of all runs that end from now on, until the server closes.
+fn send_traces(
+    agent: &Agent,
+    otlp: Otlp,
+    node: String,
+    closing: CancellationToken,
+) -> Result<JoinHandle<()>, ServeError> {
     let Otlp { url, headers_ref, content, names, gzip } = otlp;
     let content = if content { Content::Included } else { Content::LeftOut };
     let names = match names {
@@ -295,8 +307,7 @@ fn send_traces(agent: &Agent, otlp: Otlp, node: String) -> Result<(), ServeError
     let exporter = Exporter::new(settings, Arc::new(environment))?;
     let (queue, waiting) = traces::queue(TRACES_WAITING);
     agent.tell_ends_to(queue);
-    tokio::spawn(traces::export(agent.clone(), exporter, waiting));
-    Ok(())
+    Ok(tokio::spawn(traces::export(agent.clone(), exporter, waiting, closing)))
 }
 
 /// What this process is called when nobody named it.

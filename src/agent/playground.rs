@@ -19,7 +19,7 @@ use crate::{
         news::News,
         persona::{Persona, Tier},
         playground::{
-            NEW_TITLE, PlaygroundSession, SessionChanges, Todo, Variables, check_prompt,
+            EXECUTE, NEW_TITLE, PlaygroundSession, SessionChanges, Todo, Variables, check_prompt,
             check_variables, filled,
         },
         run::Run,
@@ -405,6 +405,9 @@ impl Agent {
         let prompt = session.system_prompt.as_ref().unwrap_or(&persona.fields.system_prompt);
         let system = filled(prompt, &session.variables);
         let tools = self.shared.playground_tools.only(&persona.fields.tools);
+        if persona.fields.tools.iter().any(|tool| tool == EXECUTE) {
+            self.warm_python();
+        }
         Ok(Brief {
             persona: Arc::new(persona),
             route,

@@ -13,6 +13,7 @@
 
 mod chats;
 mod client;
+mod encrypted;
 mod files;
 mod knowledge;
 mod open_runs;

@@ -3,7 +3,6 @@
 
 use std::{
     convert::Infallible,
-    io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -19,21 +18,13 @@ use axum::{
     serve::ListenerExt,
 };
 use futures::{Stream, StreamExt, stream};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::conn::auto,
-    service::TowerToHyperService,
-};
-use rcgen::generate_simple_self_signed;
-use rustls::{ServerConfig, crypto::ring::default_provider, pki_types::PrivateKeyDer};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+
+use super::encrypted;
 
 /// What it says, a word for each token, over and over.
 const WORDS: &str = "the stage is yours and everybody waits for what comes next";
-/// How many answers go on one connection, as the services out there have it.
-const STREAMS: u32 = 100;
 /// How many pieces an answer has beside its tokens: the role, the reason, the usage and the end.
 pub const BESIDE: usize = 4;
 
@@ -57,35 +48,8 @@ pub async fn serve(port: u16) {
 
 /// Serves for ever, encrypted and by HTTP/2. Whoever asks must trust the certificate in this file.
 pub async fn serve_encrypted(port: u16, file: &Path) {
-    let made = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    config.alpn_protocols = vec!["h2".into()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let service = TowerToHyperService::new(router());
-    let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
-    // It is there whole or not at all.
-    let half = file.with_extension("half");
-    std::fs::write(&half, made.cert.pem()).unwrap();
-    std::fs::rename(half, file).unwrap();
-    loop {
-        let (stream, _) = listener.accept().await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        let (acceptor, service) = (acceptor.clone(), service.clone());
-        tokio::spawn(async move {
-            let stream = TokioIo::new(acceptor.accept(stream).await?);
-            let mut server = auto::Builder::new(TokioExecutor::new());
-            server.http2().max_concurrent_streams(STREAMS);
-            // A connection that ends takes nobody along.
-            server.serve_connection(stream, service).await.unwrap_or_default();
-            Ok::<(), io::Error>(())
-        });
-    }
+    let (_, serving) = encrypted::listen(([127, 0, 0, 1], port).into(), router(), file).await;
+    match serving.await {}
 }
 
 fn router() -> Router {

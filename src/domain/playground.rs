@@ -26,6 +26,8 @@ pub const MAX_VARIABLES: usize = 50;
 /// The longest name of one.
 const MAX_NAME: usize = 64;
 
+/// The tool that runs Python.
+pub const EXECUTE: &str = "execute";
 /// The tools that a persona can have, in the order in which they are offered.
 pub const TOOLS: [(&str, &str); 9] = [
     ("ls", "List files"),
@@ -36,7 +38,7 @@ pub const TOOLS: [(&str, &str); 9] = [
     ("glob", "Find files by name"),
     ("grep", "Search in files"),
     ("write_todos", "Keep a list of what is to be done"),
-    ("execute", "Run Python"),
+    (EXECUTE, "Run Python"),
 ];
 
 /// What stands in for the places in a prompt, by name.

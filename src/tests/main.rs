@@ -18,6 +18,7 @@ mod isolation;
 mod knowledge;
 mod knowledge_api;
 mod knowledge_pages;
+mod many_answers;
 mod meaning;
 mod pages;
 mod persona_agent;

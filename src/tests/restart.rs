@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MAY_BE_LOST: Duration = Duration::from_millis(100);
 
 /// A running server.
-struct Server {
+pub struct Server {
     process: Child,
     address: String,
 }
@@ -42,7 +42,7 @@ impl Server {
         Self::start_with(data, script, &[]).await
     }
 
-    async fn start_with(data: &Path, script: &Path, variables: &[(&str, String)]) -> Self {
+    pub async fn start_with(data: &Path, script: &Path, variables: &[(&str, String)]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_greenroom"))
             .args(["serve", "--addr", "127.0.0.1:0", "--demo-pace", "at-once", "--data"])
             .arg(data)
@@ -85,7 +85,7 @@ impl Server {
     }
 
     /// The status and the body of an answer that comes to its end.
-    async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+    pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
         let mut answer = String::new();
         let mut stream = self.send(method, path, body).await;
         timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
@@ -99,13 +99,17 @@ impl Server {
     }
 
     async fn chat(&self, message: &str) -> Chat {
-        let said = json!({"personaId": "optimist", "message": message});
+        self.chat_with("optimist", message).await
+    }
+
+    pub async fn chat_with(&self, persona: &str, message: &str) -> Chat {
+        let said = json!({"personaId": persona, "message": message});
         Chat { stream: self.send("POST", "/api/persona-agent/chat", Some(&said)).await }
     }
 }
 
 /// A chat that is being answered.
-struct Chat {
+pub struct Chat {
     stream: BufReader<TcpStream>,
 }
 
@@ -122,7 +126,7 @@ impl Chat {
     }
 
     /// The words of so many deltas, and when each came.
-    async fn words(&mut self, deltas: usize) -> Vec<(Instant, String)> {
+    pub async fn words(&mut self, deltas: usize) -> Vec<(Instant, String)> {
         let mut words = Vec::with_capacity(deltas);
         while words.len() < deltas {
             let event = self.next().await;
@@ -134,7 +138,7 @@ impl Chat {
     }
 }
 
-fn script(folder: &Path, answers: &Value) -> std::path::PathBuf {
+pub fn script(folder: &Path, answers: &Value) -> std::path::PathBuf {
     let file = folder.join("script.json");
     std::fs::write(&file, json!({"loop": true, "answers": answers}).to_string()).unwrap();
     file

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
 
 use super::{Content, Exporter, read, sent};
 use crate::{
@@ -16,11 +17,24 @@ const BATCH: usize = 64;
 /// How long a run waits for others to go along with.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Sends the traces of all runs that come out of the queue. Goes on until the queue's other end is gone;
-/// for a task of its own.
-pub async fn export(agent: Agent, exporter: Exporter, mut waiting: mpsc::Receiver<Ended>) {
+/// Sends the traces of all runs that come out of the queue; for a task of its own. When the server closes, it
+/// sends what waits, and ends.
+pub async fn export(
+    agent: Agent,
+    exporter: Exporter,
+    mut waiting: mpsc::Receiver<Ended>,
+    closing: CancellationToken,
+) {
     let mut lost = 0_u64;
-    while let Some(first) = waiting.recv().await {
+    loop {
+        let first = tokio::select! {
+            first = waiting.recv() => first,
+            () = closing.cancelled(), if !waiting.is_closed() => {
+                waiting.close();
+                continue;
+            }
+        };
+        let Some(first) = first else { return };
         let batch = fill(first, &mut waiting).await;
         let mut traces = Vec::with_capacity(batch.len());
         for ended in &batch {

@@ -8,7 +8,10 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::virtual_file::{FileChange, FileInfo, FilePath},
+    domain::{
+        playground::EXECUTE,
+        virtual_file::{FileChange, FileInfo, FilePath},
+    },
     sandbox::{self, End, Outcome, Program},
 };
 
@@ -28,7 +31,7 @@ pub struct Execute;
 
 impl Tool for Execute {
     type Input = Input;
-    const NAME: &'static str = "execute";
+    const NAME: &'static str = EXECUTE;
     const EFFECT: Effect = Effect::Writes;
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {

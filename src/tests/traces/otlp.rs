@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use greenroom::traces::{self, Content, Exporter, Names, OtlpSettings, Queue};
 use opentelemetry_proto::tonic::trace::v1::{span::SpanKind, status::StatusCode};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinHandle, time::timeout};
 
 use super::{
     chat,
@@ -32,6 +32,14 @@ fn settings(url: String) -> OtlpSettings {
 
 /// Sends the traces of a house there from now on.
 fn sending(house: &House, settings: OtlpSettings, room: usize) -> Arc<Queue> {
+    begin_sending(house, settings, room).0
+}
+
+fn begin_sending(
+    house: &House,
+    settings: OtlpSettings,
+    room: usize,
+) -> (Arc<Queue>, JoinHandle<()>) {
     let environment = |name: &str| match name {
         "HEADERS" => Some("authorization=Basic%20c2VjcmV0,x-more=1".to_owned()),
         _ => None,
@@ -39,8 +47,8 @@ fn sending(house: &House, settings: OtlpSettings, room: usize) -> Arc<Queue> {
     let exporter = Exporter::new(settings, Arc::new(environment)).unwrap();
     let (queue, waiting) = traces::queue(room);
     house.state.agent.tell_ends_to(queue.clone());
-    tokio::spawn(traces::export(house.state.agent.clone(), exporter, waiting));
-    queue
+    let (agent, closing) = (house.state.agent.clone(), house.state.closing.clone());
+    (queue, tokio::spawn(traces::export(agent, exporter, waiting, closing)))
 }
 
 /// A house whose agent is given a tool's results, thinks, and says it all with the canary in it.
@@ -120,6 +128,19 @@ async fn a_run_is_an_agent_that_asks_a_model_and_runs_tools() {
         assert_eq!(span.status.as_ref().unwrap().code(), StatusCode::Error, "{name}");
         assert_eq!(attributes(&span)["error.type"], "failed");
     }
+}
+
+#[tokio::test]
+async fn what_waits_when_the_server_closes_is_sent_and_then_nothing_more() {
+    let mut receiver = Receiver::answering(&[]).await;
+    let house = telling().await;
+    let (_queue, sending) = begin_sending(&house, settings(receiver.url()), 16);
+
+    say(&house, "ann", "Before the end").await;
+    house.state.closing.cancel();
+
+    timeout(Duration::from_secs(20), sending).await.unwrap().unwrap();
+    assert_eq!(receiver.next().await.span("invoke_agent ann").status, None);
 }
 
 #[tokio::test]
