@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use axum::body::Body;
@@ -28,6 +28,8 @@ const PACE: Duration = Duration::from_millis(50);
 const TOKENS: usize = 12_000;
 /// How many runs are begun side by side.
 const STARTERS: usize = 16;
+/// How long one takes to begin, at most, when there is room for it.
+const BEGIN_FOR: Duration = Duration::from_millis(5);
 /// For how long that may go on; fewer runs are better than no end.
 const START_TIME: Duration = Duration::from_secs(90);
 /// How long runs go on before their memory is looked at, and for how long their pace is.
@@ -108,8 +110,9 @@ async fn open(plan: &Plan, counts: &[usize], watched: Watched, over: Over) {
         let started = Instant::now();
         begun += begin(&load, wanted..*count, watched, &lines).await;
         let took = started.elapsed();
+        let still = BEGIN_FOR * u32::try_from(*count - wanted).unwrap_or(u32::MAX);
         wanted = *count;
-        tokio::time::sleep(SETTLE).await;
+        tokio::time::sleep(still.saturating_sub(took) + SETTLE).await;
         let before = lines.load(Ordering::Relaxed);
         tokio::time::sleep(LOOK).await;
         let lines = (lines.load(Ordering::Relaxed) - before) as f64;
@@ -152,12 +155,14 @@ async fn begin(
     lines: &Arc<AtomicUsize>,
 ) -> Begun {
     let until = Instant::now() + START_TIME;
+    // They speak at once when all are there: beginning one is another matter than keeping it.
+    let from = SystemTime::now() + BEGIN_FOR * u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     let starters = (0..STARTERS).map(|first| {
         let numbers = numbers.clone().skip(first).step_by(STARTERS);
         async move {
             let mut begun = Begun::default();
             for number in numbers.take_while(|_| Instant::now() < until) {
-                let question = service::question(TOKENS, PACE);
+                let question = service::question_for(TOKENS, PACE, from);
                 let body =
                     format!("{{\"personaId\":\"bench-{number}\",\"message\":\"{question}\"}}");
                 let Some(body) = load.open("/api/persona-agent/chat", body).await else {

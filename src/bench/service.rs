@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use axum::{
@@ -19,7 +19,7 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::Instant};
 
 use super::encrypted;
 
@@ -28,9 +28,15 @@ const WORDS: &str = "the stage is yours and everybody waits for what comes next"
 /// How many pieces an answer has beside its tokens: the role, the reason, the usage and the end.
 pub const BESIDE: usize = 4;
 
-/// The words that ask for an answer.
+/// The words that ask for an answer, which begins at once.
 pub fn question(tokens: usize, delay: Duration) -> String {
-    format!("bench tokens={tokens} delay_ms={}", delay.as_millis())
+    question_for(tokens, delay, UNIX_EPOCH)
+}
+
+/// The words that ask for an answer, which begins at this moment.
+pub fn question_for(tokens: usize, delay: Duration, from: SystemTime) -> String {
+    let from = from.duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("bench tokens={tokens} delay_ms={} from_ms={}", delay.as_millis(), from.as_millis())
 }
 
 struct Service {
@@ -73,6 +79,8 @@ async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Response {
     let asked = asked["content"].as_str().unwrap();
     let tokens = number(asked, "tokens=") as usize;
     let delay = Duration::from_millis(number(asked, "delay_ms="));
+    let from = UNIX_EPOCH + Duration::from_millis(number(asked, "from_ms="));
+    let wait = from.duration_since(SystemTime::now()).unwrap_or_default();
     *service.last.lock().unwrap_or_else(PoisonError::into_inner) = body;
 
     let begin = piece(&json!({"role": "assistant", "content": ""}), Value::Null);
@@ -86,13 +94,18 @@ async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Response {
         format!("data: {usage}\n\n").into(),
         Bytes::from_static(b"data: [DONE]\n\n"),
     ];
-    let whole = stream::iter([begin]).chain(paced(words, delay)).chain(stream::iter(end));
+    let whole = stream::iter([begin]).chain(paced(words, delay, wait)).chain(stream::iter(end));
     let body = Body::from_stream(whole.map(Ok::<_, Infallible>));
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-fn paced(words: impl Iterator<Item = Bytes>, delay: Duration) -> impl Stream<Item = Bytes> {
-    let ticks = (!delay.is_zero()).then(|| tokio::time::interval(delay));
+fn paced(
+    words: impl Iterator<Item = Bytes>,
+    delay: Duration,
+    wait: Duration,
+) -> impl Stream<Item = Bytes> {
+    let from = Instant::now() + wait;
+    let ticks = (!delay.is_zero()).then(|| tokio::time::interval_at(from, delay));
     stream::unfold((words, ticks), |(mut words, mut ticks)| async move {
         let word = words.next()?;
         if let Some(ticks) = &mut ticks {

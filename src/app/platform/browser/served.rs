@@ -9,7 +9,7 @@ use gloo_net::http::{Request, Response};
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_location;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Document, DomParser, HtmlElement, HtmlFormElement, MouseEvent, SupportedType};
 
 pub use super::forms::send_quiet_forms;
@@ -26,6 +26,10 @@ use crate::{
 
 /// The element whose content is fetched.
 const PLACE: &str = "served";
+/// What can be done with a message.
+const TOOLS: &str = ".chat-tools";
+/// No message is lower than this.
+const TURN_HEIGHT: f64 = 40.0;
 /// News that come close together are one reason to load a page again.
 const NEWS_MS: u32 = 300;
 /// So many pixels from an end of the page are at that end.
@@ -170,7 +174,10 @@ pub fn served(page: ServedPage) -> AnyView {
         }
     });
     AGAIN.set(Some((page, again)));
-    let scrolled = window_event_listener(ev::scroll, |_| load_earlier());
+    let scrolled = window_event_listener(ev::scroll, |_| {
+        load_earlier();
+        bring_out_tools();
+    });
     on_cleanup(move || scrolled.remove());
     let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
@@ -216,10 +223,32 @@ fn load_earlier() {
             link.set_attribute("data-earlier", "").unwrap_or_default();
             return;
         };
+        for tools in listed(earlier.query_selector_all(TOOLS)) {
+            tools.set_inner_html(&format!("<template>{}</template>", tools.inner_html()));
+        }
         let under = below();
         row.set_outer_html(&earlier.inner_html());
         window().scroll_by_with_x_and_y(0.0, below() - under);
+        bring_out_tools();
     });
+}
+
+/// Brings out what can be done with the messages that are seen. With those above it is put away until then: a
+/// browser goes through all forms of a page whenever there is a new one, and every message has many.
+fn bring_out_tools() {
+    let length = |length: Result<JsValue, JsValue>| length.ok().and_then(|length| length.as_f64());
+    let middle = length(window().inner_width()).unwrap_or_default() / 2.0;
+    let height = length(window().inner_height()).unwrap_or_default();
+    let mut at = 0.0;
+    while at < height {
+        let seen = document().element_from_point(middle as f32, at as f32);
+        let turn = seen.and_then(|seen| seen.closest(".chat-turn").ok().flatten());
+        let kept = turn.and_then(|turn| turn.query_selector("template").ok().flatten());
+        if let Some(kept) = kept {
+            kept.set_outer_html(&kept.inner_html());
+        }
+        at += TURN_HEIGHT;
+    }
 }
 
 /// Loads the page that is shown once more. What somebody is writing on it stays.
