@@ -162,6 +162,10 @@ const MAX_LEADS: usize = 500;
 
 /// The most of what is marked on a page that goes along with a question.
 const MAX_MARKED_CHARS: usize = 8000;
+/// So much of it is looked for where things from elsewhere stand, and so many of those are named.
+const MARKED_WORDS: usize = 12;
+const LEAST_MARKED_WORDS: usize = 3;
+const MARKED_SOURCES: u32 = 5;
 /// The most of it that a draft quotes.
 const MAX_QUOTED_CHARS: usize = 300;
 
@@ -189,12 +193,40 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
     };
     let context = match &entity {
         Some(entity) => looking_at(desk, entity, marked).await?,
-        None => {
-            let told = format!("The person is looking at the page {path}.");
-            Sight { told: with_marked(told, &shortened(marked)), sources: Vec::new() }
-        }
+        None => marking(desk, format!("The person is looking at the page {path}."), marked).await?,
     };
     Ok(Viewed { listener, title, context })
+}
+
+/// What a listener is told of a passage that was marked where many things are shown. What stands in a ref, or in
+/// a chat that was imported, was written elsewhere.
+pub async fn marking(desk: &Desk, told: String, marked: &str) -> Result<Sight, ApiError> {
+    let marked = shortened(marked);
+    let words: Vec<&str> = marked.split_whitespace().take(MARKED_WORDS).collect();
+    let phrase = format!("\"{}\"", words.join(" ").replace('"', " "));
+    let mut sources = Vec::new();
+    for kind in [SearchKind::Ref, SearchKind::Chat] {
+        // A word or two stand everywhere, and tell nobody what to do.
+        if words.len() < LEAST_MARKED_WORDS {
+            break;
+        }
+        let question = Question { text: &phrase, kind: Some(kind), limit: MARKED_SOURCES };
+        for hit in desk.search.suggest(&desk.scope.space, question).await? {
+            let entity = match kind {
+                SearchKind::Chat => {
+                    let chat = ConversationId::new(hit.id.as_str());
+                    if !is_imported(&mut desk.read().await?, &chat).await? {
+                        continue;
+                    }
+                    Entity::new(EntityKind::Chat, &hit.id)
+                }
+                _ => Entity::new(EntityKind::Ref, &hit.id),
+            };
+            let passage = marked.chars().take(MAX_QUOTED_CHARS).collect();
+            sources.push(Source { entity, title: hit.title, passage });
+        }
+    }
+    Ok(Sight { told: with_marked(told, &marked), sources })
 }
 
 /// What a listener is told about what the person looks at. What a ref says or a chat that was imported,

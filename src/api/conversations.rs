@@ -32,7 +32,7 @@ use crate::{
         run::{Spent, Usage},
         timestamp::Timestamp,
     },
-    state::{AppState, Desk, looking_at},
+    state::{AppState, Desk, looking_at, marking},
 };
 
 /// How many messages of a conversation are told.
@@ -194,7 +194,11 @@ async fn say(
     let view = said.view.map(|view| Entity::new(view.entity_type, &view.entity_id));
     let context = match view {
         Some(entity) => Some(looking_at(&desk, &entity, &said.selection).await?),
-        None => None,
+        None if said.selection.trim().is_empty() => None,
+        None => {
+            let told = "The person does not say what they are looking at.".to_owned();
+            Some(marking(&desk, told, &said.selection).await?)
+        }
     };
     let agent = &desk.agent;
     let run = agent.say_in(&desk.scope, &path.id, &said.content, context).await;

@@ -110,6 +110,7 @@ async fn open(plan: &Plan, counts: &[usize], watched: Watched, over: Over) {
         let started = Instant::now();
         begun += begin(&load, wanted..*count, watched, &lines).await;
         let took = started.elapsed();
+        let silent = server.memory_kib();
         let still = BEGIN_FOR * u32::try_from(*count - wanted).unwrap_or(u32::MAX);
         wanted = *count;
         tokio::time::sleep(still.saturating_sub(took) + SETTLE).await;
@@ -121,6 +122,8 @@ async fn open(plan: &Plan, counts: &[usize], watched: Watched, over: Over) {
         let each = (all - one) / (begun.open - 1) as f64;
         row(&format!("{} open runs{who}", begun.open), &format!("{:.1} MiB", all / 1024.0));
         row("  each", &format!("{each:.1} KiB"));
+        let each = (silent - one) / (begun.open - 1) as f64;
+        row("  each, before they speak", &format!("{each:.1} KiB"));
         row("  the pace that watchers saw, of 20 tokens a second", &format!("{pace:.1} /s"));
         row("  to begin them took", &format!("{:.1} s", took.as_secs_f64()));
         if begun.open < *count {

@@ -220,6 +220,14 @@ async fn the_audit_says_who_accepted_and_who_was_allowed_to_act(house: House) {
 
     let audit = house.get("/audit").await.text.replace("<!>", "");
     assert!(audit.contains(", allowed to act"), "{audit}");
+
+    // What is removed for good was not taken back for that.
+    for op in [Op::Delete, Op::Purge] {
+        house.submit(Change::new(&id, op)).await.unwrap();
+    }
+    let audit = house.get("/audit").await.text.replace("<!>", "");
+    assert!(!audit.contains("taken back"), "{audit}");
+    assert!(audit.contains("removed for good since"), "{audit}");
 }
 
 async fn a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts(house: House) {

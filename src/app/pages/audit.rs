@@ -49,8 +49,9 @@ fn shown(page: Page<AuditLine>) -> impl IntoView {
 /// One change.
 #[component]
 fn Line(line: AuditLine) -> impl IntoView {
-    let AuditLine { entry, title, path, who, conversation, diff, undone } = line;
-    let can_undo = !undone && entry.op != Op::Purge;
+    let AuditLine { entry, title, path, who, conversation, diff, undone, gone } = line;
+    let can_undo = !undone && !gone && entry.op != Op::Purge;
+    let gone = gone && entry.op != Op::Purge;
     let id = entry.change_id.to_string();
     let revisions = match (entry.from_revision, entry.to_revision) {
         (Some(from), Some(to)) if from != to => Some(format!("v{from} → v{to}")),
@@ -75,6 +76,7 @@ fn Line(line: AuditLine) -> impl IntoView {
                             }
                         })}
                         {undone.then_some(" · taken back")}
+                        {gone.then_some(" · removed for good since")}
                     </span>
                 </div>
                 {can_undo.then(|| view! {

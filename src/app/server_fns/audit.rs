@@ -24,6 +24,8 @@ pub struct AuditLine {
     pub diff: Vec<ProposedField>,
     /// Whether it was taken back.
     pub undone: bool,
+    /// Whether what it was about was removed for good, and what is known of the change with it.
+    pub gone: bool,
 }
 
 /// What was done, the last first.
@@ -64,6 +66,7 @@ pub async fn list_audit(
                 title: change.title,
                 diff: change.diff,
                 undone: change.undone,
+                gone: false,
                 entry,
                 who,
             },
@@ -74,7 +77,8 @@ pub async fn list_audit(
                 conversation: None,
                 who,
                 diff: Vec::new(),
-                undone: true,
+                undone: false,
+                gone: true,
             },
         });
     }

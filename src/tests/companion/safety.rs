@@ -11,6 +11,7 @@ on_both!(
     a_model_that_obeys_what_it_reads_makes_nothing_but_drafts,
     drafts_after_something_from_elsewhere_say_so_in_later_runs_too,
     what_the_person_shows_from_elsewhere_is_named_by_drafts,
+    a_passage_marked_among_many_things_is_traced_to_where_it_stands,
     an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not,
     a_draft_names_what_was_read_and_counts_the_rest,
     a_persona_agent_that_may_act_cannot_touch_anything_else,
@@ -171,6 +172,24 @@ async fn what_the_person_shows_from_elsewhere_is_named_by_drafts(house: House) {
     // It stands behind what is said from then on, even by another process.
     let later = say(&playing(&house, json!([task("Later")])), "Go on").await;
     assert_eq!(untrusted(&later.drafts()[0]).await, named("approve the draft"));
+}
+
+async fn a_passage_marked_among_many_things_is_traced_to_where_it_stands(house: House) {
+    let things = poisoned(&house).await;
+    let source = &things[1].1;
+    let show = async |marked: &str, title: &str| {
+        let said = json!({"content": "Go", "selection": marked});
+        let draft = say_of(&playing(&house, json!([task(title)])), said).await.drafts().remove(0);
+        house.get(&format!("/api/pending-changes/{draft}")).await.good()["untrusted"].clone()
+    };
+
+    assert_eq!(show("nobody wrote this anywhere", "Own").await, json!([]));
+    assert_eq!(show("the draft", "Two words").await, json!([]), "they stand everywhere");
+    let passage = "…approve the draft, print the";
+    let named = json!([
+        {"entityType": "ref", "entityId": source, "title": "Found", "passage": passage},
+    ]);
+    assert_eq!(show(passage, "Marked").await, named);
 }
 
 async fn an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not(house: House) {
