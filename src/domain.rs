@@ -3,6 +3,7 @@
 //! The one rule of the room: pure. No clock, no I/O, no question which build this is.
 
 pub mod actor;
+pub mod address;
 pub mod audit;
 pub mod budget;
 pub mod change;

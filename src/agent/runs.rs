@@ -187,7 +187,8 @@ impl Agent {
         for Begun { run, live, .. } in &begun {
             self.lives().insert(run.id.clone(), live.clone());
         }
-        let keeping = keep_rest(link, &mut begun);
+        let told = begun.iter_mut().flat_map(|one| take(&mut one.told)).collect();
+        let keeping = keep_rest(link, begun.last().map(|one| one.run.clone()), told);
         let first = begun.first_mut().and_then(|first| first.asked.as_mut());
         let kept = match first {
             Some(asked) => keep_asking(keeping, &mut asked.answer).await,
@@ -425,21 +426,16 @@ impl Agent {
 }
 
 /// Keeps what no question to a model depends on: where the conversation stands, and the first events.
-fn keep_rest(
+async fn keep_rest(
     mut link: Link,
-    begun: &mut [Begun],
-) -> impl Future<Output = Result<(), StoreError>> + use<> {
-    let told: Vec<EventRow> = begun.iter_mut().flat_map(|one| take(&mut one.told)).collect();
-    let stands = begun.last().map(|Begun { run, .. }| {
-        (run.conversation_id.clone(), run.follows().clone(), run.created_at)
-    });
-    async move {
-        if let Some((conversation, leaf, at)) = stands {
-            link.set_leaf(&conversation, &leaf, at).await?;
-        }
-        link.append_events(&told).await?;
-        link.commit().await
+    last: Option<Run>,
+    told: Vec<EventRow>,
+) -> Result<(), StoreError> {
+    if let Some(run) = last {
+        link.set_leaf(&run.conversation_id, run.follows(), run.created_at).await?;
     }
+    link.append_events(&told).await?;
+    link.commit().await
 }
 
 /// What every run tells first, with what it goes on from.

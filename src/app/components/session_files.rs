@@ -13,6 +13,7 @@ use super::{
 use crate::{
     app::server_fns::playground::{DeleteFile, FileDiff, SaveFile},
     domain::{
+        address::escaped,
         id::{ConversationId, PersonaId},
         virtual_file::{FileInfo, MAX_PATH_BYTES},
     },
@@ -72,7 +73,7 @@ fn rows(files: &[FileInfo], home: &str) -> Vec<AnyView> {
             open.push(step);
         }
         let (depth, size) = (steps.len().to_string(), told_size(file.size));
-        let href = format!("{home}?file={}", file.path);
+        let href = format!("{home}?file={}", escaped(&file.path));
         rows.push(
             view! { <li data-depth=depth><a href=href>{name}</a> " " <span class="faint small">{size}</span></li> }
                 .into_any(),
@@ -108,7 +109,8 @@ pub fn FileDrawer(
     let title = if info.is_some() { "File" } else { "New file" };
     let path = info.as_ref().map(|info| info.path.clone()).unwrap_or_default();
     let known = !path.is_empty();
-    let download = format!("/api/agents/{persona}/playground/sessions/{session}/files/{path}");
+    let download =
+        format!("/api/agents/{persona}/playground/sessions/{session}/files/{}", escaped(&path));
     let (persona, session) = (persona.to_string(), session.to_string());
     let (owner, owned, removed) = (persona.clone(), session.clone(), path.clone());
     let facts = info.map(|info| {

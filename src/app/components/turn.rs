@@ -209,6 +209,7 @@ pub fn TurnFoot(
     let told = told.or(match turn.stop {
         Some(StopReason::MaxTokens) => Some("The answer is cut off here.".into()),
         Some(StopReason::Refusal) => Some("The model declined.".into()),
+        Some(StopReason::Limit) => Some("A limit ended the answer here.".into()),
         _ => None,
     });
     let spent = (turn.role == Role::Assistant && !going_on)

@@ -112,8 +112,8 @@ fn shown(open: ChatData) -> impl IntoView {
     let ChatData { chat, path, turns, estimate, known_device, stray, pruned, .. } = open;
     let PathPage { next, leaf, newer_elsewhere, moved, run, runs, line, .. } = path;
     let home = format!("/chats/{}", chat.id);
-    // One that ended well is told by its answer, and asked for again there.
-    let run = run.filter(|run| run.status != RunStatus::Done);
+    // One that ended well is told by its answer, and asked for again there; one that met a limit says so.
+    let run = run.filter(|run| run.status != RunStatus::Done || run.error.is_some());
     // What is being written on another branch is not followed here.
     let going_on: Vec<String> =
         runs.iter().filter(|run| !run.status.is_over()).map(|run| run.id.to_string()).collect();

@@ -101,7 +101,8 @@ fn shown(data: SessionData) -> impl IntoView {
     let going_on = run.as_ref().filter(|run| !run.status.is_over());
     let follows = going_on.map(|run| run.id.to_string());
     let reply = going_on.map(|run| run.reply_id.to_string());
-    let run = run.filter(|run| run.status != RunStatus::Done);
+    // One that ended well is told by its answer; one that met a limit says so.
+    let run = run.filter(|run| run.status != RunStatus::Done || run.error.is_some());
     // An answer that never came is told below the question.
     let unanswered = turns.last().is_some_and(|turn| turn.said.message.role == Role::User);
     let earlier = next.map(|before| format!("{home}?before={before}"));

@@ -335,12 +335,13 @@ pub async fn save_file(
     content: String,
 ) -> Result<(), ApiError> {
     use crate::{
-        domain::field::unix_lines,
+        domain::{address::escaped, field::unix_lines},
         state::{desk, put_file},
     };
 
     put_file(&desk()?, &persona, &session, &path, Some(unix_lines(&content))).await?;
-    leptos_axum::redirect(&format!("/playground/{persona}/{session}?file={path}"));
+    let file = escaped(&path);
+    leptos_axum::redirect(&format!("/playground/{persona}/{session}?file={file}"));
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! Which traces are wanted.
 
-use crate::domain::{error::ApiError, id::PersonaId, message::ConversationKind, run::RunStatus};
+use crate::domain::{
+    address::escaped, error::ApiError, id::PersonaId, message::ConversationKind, run::RunStatus,
+};
 
 /// Which traces are wanted: those to which all of it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,20 +91,6 @@ fn amount(field: &str, label: &str, text: &str, unit: f64) -> Result<Option<u64>
         Some(number) => Ok(Some((number * unit).round() as u64)),
         None => Err(ApiError::invalid(field, format!("{label} must be a number such as 0.5."))),
     }
-}
-
-/// A text as it may stand behind an equals sign of an address.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b':' => {
-                out.push(char::from(byte));
-            }
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

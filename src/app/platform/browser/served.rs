@@ -9,8 +9,10 @@ use gloo_net::http::{Request, Response};
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_location;
-use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Document, DomParser, HtmlElement, HtmlFormElement, MouseEvent, SupportedType};
+use wasm_bindgen::JsCast;
+use web_sys::{
+    Document, DomParser, Element, HtmlElement, HtmlFormElement, MouseEvent, SupportedType,
+};
 
 pub use super::forms::send_quiet_forms;
 use super::{
@@ -28,8 +30,6 @@ use crate::{
 const PLACE: &str = "served";
 /// What can be done with a message.
 const TOOLS: &str = ".chat-tools";
-/// No message is lower than this.
-const TURN_HEIGHT: f64 = 40.0;
 /// News that come close together are one reason to load a page again.
 const NEWS_MS: u32 = 300;
 /// So many pixels from an end of the page are at that end.
@@ -233,21 +233,19 @@ fn load_earlier() {
     });
 }
 
-/// Brings out what can be done with the messages that are seen. With those above it is put away until then: a
-/// browser goes through all forms of a page whenever there is a new one, and every message has many.
+/// Brings out what can be done with the messages that are seen, or nearly. With those above it is put away until
+/// then: a browser goes through all forms of a page whenever there is a new one, and every message has many.
 fn bring_out_tools() {
-    let length = |length: Result<JsValue, JsValue>| length.ok().and_then(|length| length.as_f64());
-    let middle = length(window().inner_width()).unwrap_or_default() / 2.0;
-    let height = length(window().inner_height()).unwrap_or_default();
-    let mut at = 0.0;
-    while at < height {
-        let seen = document().element_from_point(middle as f32, at as f32);
-        let turn = seen.and_then(|seen| seen.closest(".chat-turn").ok().flatten());
-        let kept = turn.and_then(|turn| turn.query_selector("template").ok().flatten());
-        if let Some(kept) = kept {
-            kept.set_outer_html(&kept.inner_html());
-        }
-        at += TURN_HEIGHT;
+    let kept = listed(document().query_selector_all("#chat-turns template"));
+    let height =
+        window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default();
+    // They stand as high as what they will stand in.
+    let place =
+        |kept: &Element| kept.parent_element().map(|tools| tools.get_bounding_client_rect());
+    let above = |kept: &Element| place(kept).is_some_and(|place| place.bottom() < -height);
+    let near = |kept: &&Element| place(kept).is_some_and(|place| place.top() < 2.0 * height);
+    for kept in kept[kept.partition_point(above)..].iter().take_while(near) {
+        kept.set_outer_html(&kept.inner_html());
     }
 }
 
