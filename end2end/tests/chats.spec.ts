@@ -134,6 +134,11 @@ test("a long chat is read upwards", async ({ page, request, javaScriptEnabled })
     await page.evaluate(() => window.scrollTo(0, 0));
     await expect(turns(page)).toHaveCount(130);
     await expect(page.getByRole("link", { name: "Earlier messages" })).toHaveCount(0);
+    // With all that comes into sight something can be done, whoever said it.
+    for (const at of [64, 65]) {
+      await numbered(at).scrollIntoViewIfNeeded();
+      await expect(turns(page).nth(at).locator(".chat-tools > details").first()).toBeVisible();
+    }
     // What was loaded stays when something changes.
     const { items } = await (await request.get(`/api/chats/${id}/messages`)).json();
     await request.patch(`/api/messages/${items.at(-1).id}`, { data: { label: "The last one" } });

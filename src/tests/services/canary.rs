@@ -59,7 +59,7 @@ fn failures(dialect: Dialect) -> Vec<Vec<Reply>> {
 }
 
 #[tokio::test]
-async fn a_key_is_in_no_answer_no_page_no_log_and_not_in_the_database() {
+async fn a_key_is_in_no_answer_no_page_no_trace_no_log_and_not_in_the_database() {
     let log = capture_log();
     let stage = Stage::new("demo").await;
     let service = json!({
@@ -96,11 +96,18 @@ async fn a_key_is_in_no_answer_no_page_no_log_and_not_in_the_database() {
     for run in &runs {
         stage.run(run).await;
         stage.events(run).await;
+        for path in [format!("/traces/{run}"), format!("/api/traces/{run}")] {
+            assert_eq!(stage.get(&path).await.status, 200, "{path}");
+        }
     }
     for path in [
         "/",
         "/personas/ann",
         "/settings",
+        "/traces",
+        "/usage",
+        "/api/traces",
+        "/api/usage",
         "/api/services",
         "/api/models",
         "/api/audit",
