@@ -140,7 +140,7 @@ fn Shares(title: &'static str, rows: Vec<(String, String, Sum)>, most: u64) -> i
             <h2>{title}</h2>
             <div class="scrolled">
                 <table class="sums">
-                    <thead><tr><th scope="col"></th><th scope="col">"Runs"</th><th scope="col">"Errors"</th>
+                    <thead><tr><th scope="col">"Name"</th><th scope="col">"Runs"</th><th scope="col">"Errors"</th>
                         <th scope="col">"In"</th><th scope="col">"Out"</th><th scope="col">"Cost"</th></tr></thead>
                     <tbody>
                         {rows.into_iter().map(|(name, href, sum)| view! {
