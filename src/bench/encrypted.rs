@@ -36,10 +36,7 @@ pub async fn listen(
     let service = TowerToHyperService::new(router);
     let listener = TcpListener::bind(at).await.unwrap();
     let address = listener.local_addr().unwrap();
-    // It is there whole or not at all.
-    let half = file.with_extension("half");
-    std::fs::write(&half, made.cert.pem()).unwrap();
-    std::fs::rename(half, file).unwrap();
+    std::fs::write(file, made.cert.pem()).unwrap();
     let serving = async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();

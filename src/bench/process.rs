@@ -1,6 +1,7 @@
 //! Processes that are measured.
 
 use std::{
+    io::{BufRead, BufReader},
     net::TcpListener,
     path::Path,
     process::{Child, Command, Stdio},
@@ -48,10 +49,11 @@ impl Server {
 
     /// This program as the fake service, encrypted; the certificate will be in this file.
     pub async fn encrypted_service(file: &Path) -> Self {
-        let service = Self::this("--encrypted-service", &[file.display().to_string()]);
-        while !file.exists() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let mut service = Self::this("--encrypted-service", &[file.display().to_string()]);
+        // It says so when the file is there.
+        let said = service.child.stdout.take().unwrap();
+        let line = tokio::task::spawn_blocking(|| BufReader::new(said).lines().next());
+        line.await.unwrap().unwrap().unwrap();
         service
     }
 
@@ -63,7 +65,7 @@ impl Server {
     fn this(role: &str, more: &[String]) -> Self {
         let port = free_port();
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg(role).arg(port.to_string()).args(more);
+        command.arg(role).arg(port.to_string()).args(more).stdout(Stdio::piped());
         Self { child: command.spawn().unwrap(), port }
     }
 

@@ -55,6 +55,7 @@ pub async fn serve(port: u16) {
 /// Serves for ever, encrypted and by HTTP/2. Whoever asks must trust the certificate in this file.
 pub async fn serve_encrypted(port: u16, file: &Path) {
     let (_, serving) = encrypted::listen(([127, 0, 0, 1], port).into(), router(), file).await;
+    println!("ready");
     match serving.await {}
 }
 

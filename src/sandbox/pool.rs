@@ -199,6 +199,8 @@ impl Engine for Pool {
             if !module::IS_THERE {
                 return Err(SandboxError::Missing);
             }
+            // Where all turns are taken, others get ready, and there are never more workers than turns.
+            let Ok(_turn) = self.turns.try_acquire() else { return Ok(()) };
             let worker = match self.waiting() {
                 Some(worker) => worker,
                 None => Worker::start(&self.program).await?,
