@@ -1,6 +1,7 @@
 //! Puts the site into the binary: the style sheets, the icons and, when `GREENROOM_SITE` names the
 //! folder that `wasm-bindgen` wrote, the browser's program. Names of what may be cached for ever
-//! carry a hash of the content; everything is compressed here, once.
+//! carry a hash of the content; everything is compressed here, once. What the program and its loader call
+//! each other is shortened first: the long names are the part that does not compress.
 //!
 //! The sandbox's Python goes in as `scripts/build-sandbox` left it, or stays out where it was not built.
 
@@ -83,6 +84,101 @@ impl Builder {
         brotli::CompressorWriter::new(&mut out, 1 << 16, self.effort, 22).write_all(raw)?;
         Ok(out)
     }
+}
+
+/// The loader and the program with short names for what one gives the other, and the loader without its
+/// comments. `wasm-bindgen` puts a hash into each name.
+fn shortened(js: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Box<dyn Error>> {
+    let mut names: Vec<(&str, String)> = Vec::new();
+    let mut out = wasm.get(..8).ok_or("no program")?.to_vec();
+    let mut program = Reader(&wasm[8..]);
+    while !program.0.is_empty() {
+        let section = program.take(1)?[0];
+        let size = program.number()?;
+        let body = program.take(size)?;
+        let imports = if section == IMPORTS { Some(renamed(body, &mut names)?) } else { None };
+        let body = imports.as_deref().unwrap_or(body);
+        out.push(section);
+        write_number(&mut out, body.len());
+        out.extend_from_slice(body);
+    }
+    let plain = js
+        .lines()
+        .map(str::trim)
+        .filter(|line| !["//", "/*", "*"].iter().any(|mark| line.starts_with(mark)));
+    let mut loader = plain.collect::<Vec<_>>().join("\n");
+    for (long, short) in &names {
+        loader = loader.replace(&format!("{long}:"), &format!("{short}:"));
+    }
+    Ok((loader, out))
+}
+
+/// The section of a program that says what it is given.
+const IMPORTS: u8 = 2;
+
+/// That section with short names for those that have a hash in them.
+fn renamed<'a>(
+    imports: &'a [u8],
+    names: &mut Vec<(&'a str, String)>,
+) -> Result<Vec<u8>, Box<dyn Error>> {
+    let (mut reader, mut out) = (Reader(imports), Vec::new());
+    let count = reader.number()?;
+    write_number(&mut out, count);
+    for at in 0..count {
+        let (module, name) = (reader.text()?, reader.text()?);
+        let hash = name.rsplit('_').next().unwrap_or_default();
+        let hashed = hash.len() == 16 && hash.bytes().all(|letter| letter.is_ascii_hexdigit());
+        let short = if hashed { format!("i{at}") } else { name.to_owned() };
+        for text in [module, short.as_str()] {
+            write_number(&mut out, text.len());
+            out.extend_from_slice(text.as_bytes());
+        }
+        if reader.take(1)? != [0] {
+            return Err("The program is given something that is no function.".into());
+        }
+        out.push(0);
+        write_number(&mut out, reader.number()?);
+        if hashed {
+            names.push((name, short));
+        }
+    }
+    Ok(out)
+}
+
+/// Reads a program as WebAssembly writes it.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Box<dyn Error>> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or("The program is cut off.")?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<usize, Box<dyn Error>> {
+        let mut number = 0;
+        for shift in (0..35).step_by(7) {
+            let byte = self.take(1)?[0];
+            number |= usize::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err("The program has a number that is too long.".into())
+    }
+
+    fn text(&mut self) -> Result<&'a str, Box<dyn Error>> {
+        let length = self.number()?;
+        Ok(std::str::from_utf8(self.take(length)?)?)
+    }
+}
+
+fn write_number(out: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
 }
 
 fn gzip(raw: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -179,18 +275,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(site) = site {
         println!("cargo:rerun-if-changed={}", site.display());
         for (name, path) in files(&site, "")? {
-            let raw = fs::read(path)?;
-            match name.as_str() {
-                "greenroom.js" => js = Some(builder.add(&name, &Place::Hashed, &raw)?),
-                "greenroom_bg.wasm" => {
-                    wasm = Some(builder.add("greenroom.wasm", &Place::Hashed, &raw)?);
-                }
-                _ if name.starts_with("snippets/") => {
-                    builder.add(&name, &Place::Package, &raw)?;
-                }
-                _ => {}
+            if name.starts_with("snippets/") {
+                builder.add(&name, &Place::Package, &fs::read(path)?)?;
             }
         }
+        let (loader, program) = shortened(
+            &fs::read_to_string(site.join("greenroom.js"))?,
+            &fs::read(site.join("greenroom_bg.wasm"))?,
+        )?;
+        js = Some(builder.add("greenroom.js", &Place::Hashed, loader.as_bytes())?);
+        wasm = Some(builder.add("greenroom.wasm", &Place::Hashed, &program)?);
     }
     if builder.first_page_bytes > FIRST_PAGE_BYTES {
         let (is, may) = (builder.first_page_bytes / 1024, FIRST_PAGE_BYTES / 1024);

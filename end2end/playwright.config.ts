@@ -12,7 +12,8 @@ const chromium = "/usr/bin/chromium";
 
 const desktop = { viewport: { width: 1280, height: 800 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
-const plain = { testIgnore: /.*\.hydrate\.spec\.ts/ };
+// What the other site's own program does is not there without JavaScript.
+const plain = { testIgnore: /.*\.hydrate\.spec\.ts/, grepInvert: /@script/ };
 
 export default defineConfig({
   testDir: "tests",
@@ -41,7 +42,8 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: "desktop", use: desktop },
+    // There is no finger without a screen that feels it.
+    { name: "desktop", use: desktop, grepInvert: /@phone/ },
     // What is the same on both, or is not on a phone, is tested once.
     { name: "phone", use: phone, grepInvert: /@desktop/ },
     { name: "desktop-plain", use: { ...desktop, javaScriptEnabled: false }, ...plain },

@@ -6,41 +6,57 @@
 //! The one rule of the room: a run belongs to nobody's request. Only Stop ends it.
 
 mod asking;
+mod begun;
 mod budgets;
 mod chat_answers;
 mod chat_background;
 mod chat_compare;
+mod chat_export;
 mod chat_files;
+mod chat_lists;
 mod chat_map;
 mod chat_marks;
 mod chat_pictures;
+mod chat_place;
+mod chat_restore;
 mod chat_story;
 mod chat_tree;
 mod chats;
 mod collector;
 mod companion;
 mod desk;
+mod drain;
 mod driver;
 mod editor;
 mod files;
 mod line;
 mod live;
 mod log;
+mod manager;
 mod moments;
 mod notes;
+mod once;
 mod playground;
 mod prompt;
 mod queue;
+mod ratings;
 mod recovery;
 mod relay;
 mod rerun;
+mod room;
 mod rounds;
 mod runs;
+mod scribe;
 mod sent;
+mod session_talk;
 mod settings;
 mod talk;
+mod talk_files;
+mod terminal;
+mod terminal_record;
 mod test_runs;
 mod tool;
+mod toolbox;
 mod tools;
 mod turn;
 mod voices;
@@ -50,27 +66,34 @@ mod window;
 use std::{
     collections::HashMap,
     fmt::Debug,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
     time::Duration,
 };
 
-pub use chat_files::ChatFile;
+pub use chat_files::{ChatFile, ImportedChat};
+pub use chat_place::Place;
+pub use chat_restore::BroughtBack;
 pub use chat_tree::{ChatEdit, ChatWords, PathAsk};
 pub use chats::{ChatChanges, NewChat};
 pub use collector::{Collector, Ended};
 pub use editor::History;
+pub use files::{Put, Unsaved};
 use live::Live;
 use log::Log;
 use notes::Sights;
-pub use notes::{Sight, is_imported};
-pub use playground::{Follows, NewSession, SessionPath};
+pub use notes::{Sight, is_from_elsewhere};
+pub use once::Words;
+pub use playground::{NewSession, SessionDraft};
 pub use queue::NextChange;
 pub use relay::{Node, Relay, RelayError};
 pub use rerun::Rerun;
+pub use session_talk::{Follows, SessionPath};
 pub use talk::{Listener, Talk};
+pub use talk_files::{TalkFile, TalkedFile};
 use tokio::sync::Semaphore;
 use tool::Registry;
 pub use tool::ToolError;
+pub use toolbox::{FILE as TOOLS_FILE, Problem as ToolProblem, Toolbox, Tools, Weight};
 pub use tools::grep::Input as GrepInput;
 pub use turn::Guards;
 
@@ -100,12 +123,15 @@ pub struct Limits {
     pub time: Duration,
     /// Whether answers in chats may get pictures.
     pub pictures: bool,
+    /// After how much silence of a process others on the same database end its runs.
+    pub silence: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let (guards, time) = (Guards::default(), Duration::from_secs(15 * 60));
-        Self { guards, answer_tokens: 8192, time, pictures: true }
+        let silence = Duration::from_secs(30);
+        Self { guards, answer_tokens: 8192, time, pictures: true, silence }
     }
 }
 
@@ -129,8 +155,14 @@ struct Shared {
     playground_tools: Registry,
     log: Arc<Log>,
     lives: Mutex<HashMap<RunId, Arc<Live>>>,
+    /// Set when nothing new is begun.
+    closing: AtomicBool,
+    /// Set when what still goes on is broken off.
+    broken_off: AtomicBool,
     /// Where Python runs.
     sandbox: OnceLock<Sandbox>,
+    /// What an operator adds to our tools.
+    toolbox: OnceLock<Toolbox>,
     /// What Spaces set about models.
     models: settings::KnownModels,
     /// What runs are held to.
@@ -173,7 +205,10 @@ impl Agent {
             playground_tools: tools::playground_tools(),
             log,
             lives: Mutex::default(),
+            closing: AtomicBool::new(false),
+            broken_off: AtomicBool::new(false),
             sandbox: OnceLock::new(),
+            toolbox: OnceLock::new(),
             models: settings::KnownModels::default(),
             ledger: budgets::Ledger::default(),
             sights: Sights::default(),

@@ -3,12 +3,16 @@
 //! The one rule of the room: handlers are sentences. They read through the store, change through the
 //! gate, and leave errors to `error.rs`.
 
+mod account;
 mod bin;
 mod budgets;
+mod card_import;
 mod changes;
 mod chat_import;
 mod chats;
 mod conversations;
+mod described;
+mod document;
 mod error;
 mod extract;
 mod health;
@@ -17,6 +21,7 @@ mod live;
 mod messages;
 mod models;
 mod pending_changes;
+mod people;
 mod persona_agent;
 mod personas;
 mod pictures;
@@ -26,10 +31,13 @@ mod publication;
 mod published;
 mod queue;
 mod rail;
+mod ratings;
 mod refs;
 mod runs;
 mod search;
+mod sign_in;
 mod sse;
+mod terminal;
 mod test_answers;
 mod test_inputs;
 mod traces;
@@ -43,13 +51,14 @@ use aide::{
     openapi::{Info, OpenApi},
 };
 use axum::{Extension, Json, Router};
+pub use document::told;
 pub use error::put_into_words;
 pub use extract::MAX_BODY_BYTES;
 
 use crate::state::AppState;
 
 /// All routes, with the document that describes them at `/api/openapi.json`: those that take bodies of
-/// [`MAX_BODY_BYTES`], and those that take files and limit them themselves.
+/// [`MAX_BODY_BYTES`], and those that take files or whole histories and limit them themselves.
 pub fn routers() -> (Router<AppState>, Router<AppState>) {
     aide::generate::extract_schemas(true);
     let mut document = OpenApi {
@@ -64,7 +73,11 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         ..OpenApi::default()
     };
     // Both are described before either is finished, so that they share their schemas.
-    let files = chat_import::routes().merge(playground_sessions::upload_routes());
+    let files = chat_import::routes()
+        .merge(card_import::routes())
+        .merge(playground::chat_routes())
+        .merge(playground_sessions::upload_routes())
+        .merge(terminal::import_routes());
     let router = ApiRouter::new()
         .merge(personas::routes())
         .merge(versions::routes())
@@ -90,8 +103,13 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         .merge(playground::routes())
         .merge(playground_sessions::routes())
         .merge(queue::routes())
+        .merge(terminal::routes())
         .merge(traces::routes())
         .merge(rail::routes())
+        .merge(ratings::routes())
+        .merge(sign_in::routes())
+        .merge(account::routes())
+        .merge(people::routes())
         .merge(health::routes())
         .route("/api/openapi.json", axum::routing::get(serve_document))
         .route("/api", axum::routing::any(error::unknown_address))
@@ -103,6 +121,7 @@ pub fn routers() -> (Router<AppState>, Router<AppState>) {
         let named = std::mem::take(&mut paths.paths).into_iter();
         paths.paths = named.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     }
+    described::describe(&mut document);
     (router.layer(Extension(Arc::new(document))), files)
 }
 

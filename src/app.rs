@@ -55,6 +55,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/conflicts/:id") view=of(ServedPage::Conflict) ssr=SsrMode::Async/>
                     <Route path=path!("/playground/:id") view=of(ServedPage::Playground) ssr=SsrMode::Async/>
                     <Route path=path!("/playground/:id/:session") view=of(ServedPage::Session) ssr=SsrMode::Async/>
+                    <Route path=path!("/terminal") view=of(ServedPage::Terminals) ssr=SsrMode::Async/>
+                    <Route path=path!("/terminal/:id") view=of(ServedPage::Terminal) ssr=SsrMode::Async/>
                     <Route path=path!("/gallery") view=of(ServedPage::Gallery) ssr=SsrMode::Async/>
                     <Route path=path!("/inbox") view=of(ServedPage::Inbox) ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=of(ServedPage::Audit) ssr=SsrMode::Async/>

@@ -16,6 +16,7 @@ mod summary;
 mod undo;
 
 use apply::{Applied, Refusal};
+pub use decide::leave_drafts;
 pub use index::refresh as refresh_index;
 pub use refused::Refused;
 use serde_json::Value;
@@ -23,9 +24,10 @@ use serde_json::Value;
 use crate::{
     domain::{
         actor::Actor,
+        audit::Binned,
         change::{Change, ChangeState, Entity, Fields, Op, Outcome, REASON},
         error::ApiError,
-        id::{ChangeId, PersonaId, SpaceId, TestInputId, UserId},
+        id::{ChangeId, ConversationId, PersonaId, SpaceId, TestInputId, UserId},
         news::News,
         persona::Tier,
         test_input::{Move, TestInput, moved},
@@ -98,10 +100,19 @@ impl Gate {
         outcomes.into_iter().next().ok_or_else(|| ApiError::not_found("change"))
     }
 
+    /// Takes one change within a transaction of the caller's, which goes with it or not at all.
+    pub async fn submit_on(&self, link: &mut Link, change: Change) -> Result<Outcome, ApiError> {
+        pass(link, &self.actor, change, now()).await.map_err(|refusal| match refusal {
+            Refusal::Told(error) => error,
+            Refusal::Moved => ApiError::Unavailable,
+        })
+    }
+
     /// Takes several changes, all or none.
     pub async fn submit_all(&self, changes: Vec<Change>) -> Result<Vec<Outcome>, ApiError> {
         for _ in 0..ATTEMPTS {
             let mut link = self.store.write(&self.space).await?;
+            self.check_run(&mut link).await?;
             match pass_all(&mut link, &self.actor, &changes, 0).await {
                 Ok(outcomes) => match link.commit().await {
                     Ok(()) => return Ok(outcomes),
@@ -116,6 +127,17 @@ impl Gate {
         Err(ApiError::Unavailable)
     }
 
+    /// An agent changes something only while its run goes on: not when a process that slept wakes and finds that
+    /// another one has ended it.
+    async fn check_run(&self, link: &mut Link) -> Result<(), ApiError> {
+        let Some(run) = self.actor.run() else { return Ok(()) };
+        if link.goes_on(run).await? {
+            return Ok(());
+        }
+        let reason = "This answer has ended, so nothing more is changed by it.";
+        Err(ApiError::NotNow { reason: reason.into() })
+    }
+
     /// Takes back an applied change by applying its inverse.
     pub async fn undo(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
         let inverse = undo::inverse(&mut self.store.read(&self.space).await?, id).await?;
@@ -127,21 +149,23 @@ impl Gate {
         let mut link = self.store.read(&self.space).await?;
         let original = link.persona(id).await?;
         let test_inputs = link.test_inputs(id).await?;
-        drop(link);
         let copy: PersonaId = new_id();
         let reason = format!("Copied from {}.", original.fields.name);
         let mut fields = original.fields;
         fields.name = copied_name(&fields.name);
-        let mut changes =
-            vec![Change::new(&copy, Op::Create).with(to_fields(&fields)?).because(reason)];
-        for TestInput { fields, .. } in test_inputs {
-            let id: TestInputId = new_id();
-            changes.push(
-                Change::new(&id, Op::Create)
-                    .with(to_fields(&fields)?)
-                    .set("personaId", copy.as_str()),
-            );
+        let mut copied = Change::new(&copy, Op::Create).with(to_fields(&fields)?).because(reason);
+        // What is from elsewhere is so in a copy, too.
+        copied.untrusted = link.brought_in(&Entity::from(id)).await?;
+        let mut changes = vec![copied];
+        for TestInput { id, fields, .. } in test_inputs {
+            let copied: TestInputId = new_id();
+            let mut change = Change::new(&copied, Op::Create)
+                .with(to_fields(&fields)?)
+                .set("personaId", copy.as_str());
+            change.untrusted = link.brought_in(&Entity::from(&id)).await?;
+            changes.push(change);
         }
+        drop(link);
         self.submit_all(changes).await?;
         Ok(copy)
     }
@@ -193,14 +217,32 @@ impl Gate {
                 return Ok(gone);
             }
             gone += page.items.len();
-            let purges = page
-                .items
-                .into_iter()
-                .map(|binned| Entity::new(binned.entity_type, &binned.entity_id))
-                .map(|entity| Change::new(entity, Op::Purge))
-                .collect();
+            let (mut purges, mut sessions) = (Vec::new(), Vec::new());
+            for Binned { entity_type, entity_id, .. } in page.items {
+                match entity_type.entity() {
+                    Some(kind) => {
+                        purges.push(Change::new(Entity::new(kind, &entity_id), Op::Purge));
+                    }
+                    None => sessions.push(ConversationId::new(entity_id)),
+                }
+            }
             self.submit_all(purges).await?;
+            for session in &sessions {
+                self.purge_terminal(session).await?;
+            }
         }
+    }
+
+    /// Removes a session of the terminal from the bin for good. It has no versions, and nobody audits it.
+    pub async fn purge_terminal(&self, id: &ConversationId) -> Result<(), ApiError> {
+        let mut link = self.store.write(&self.space).await?;
+        link.terminal(id).await?;
+        if !link.purge_terminal(id).await? {
+            let reason = "That session is not in the bin. Only the bin can be emptied.";
+            return Err(ApiError::NotNow { reason: reason.into() });
+        }
+        link.tell(News::of_chat(id));
+        Ok(link.commit().await?)
     }
 
     /// Makes a Space with its owner and the samples, unless it is there already.

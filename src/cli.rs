@@ -1,13 +1,36 @@
 //! The command line: one binary, its commands one file each.
 
-use std::process::ExitCode;
+mod ab;
+pub mod chat;
+mod completions;
+mod config;
+pub mod example;
+pub mod exit;
+mod export;
+mod import;
+mod keep;
+mod log_line;
+mod man;
+pub mod place;
+mod rate;
+mod serve;
+mod shell_init;
+mod space_files;
+pub mod stage;
+mod tools;
+pub mod tui;
+mod user;
+
+use std::{future::Future, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use exit::{Exit, Failure};
+use log_line::Lines;
 
-use crate::{config::ServeArgs, sandbox, server};
+use crate::{config::ServeArgs, sandbox};
 
-/// The exit code of a configuration that makes no sense (`EX_CONFIG`).
-const BAD_CONFIGURATION: u8 = 78;
+/// How many threads a command for one person has.
+const FEW_THREADS: usize = 2;
 
 /// Where AI personas get ready before they go on stage.
 #[derive(Debug, Parser)]
@@ -23,6 +46,19 @@ struct Cli {
 enum Command {
     /// Serve the web app and the API. This is also what plain `greenroom` does.
     Serve(Box<ServeArgs>),
+    Chat(Box<chat::Args>),
+    Config(Box<config::Args>),
+    Export(Box<export::Args>),
+    Import(Box<import::Args>),
+    Backup(keep::BackupArgs),
+    Restore(keep::RestoreArgs),
+    Ab(Box<ab::Args>),
+    Rate(Box<rate::Args>),
+    User(Box<user::UserArgs>),
+    Tools(Box<tools::Args>),
+    ShellInit(shell_init::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     /// Run Python for the server that started this. Not for people.
     #[command(name = sandbox::COMMAND, hide = true)]
     SandboxWorker,
@@ -31,35 +67,82 @@ enum Command {
 /// Does what the command line says.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
-    start_log();
-    let args = match cli.command {
-        Some(Command::Serve(args)) => *args,
-        Some(Command::SandboxWorker) => return sandbox::work(),
-        None => cli.serve,
+    let ended = match cli.command {
+        None => serving(cli.serve),
+        Some(Command::Serve(args)) => serving(*args),
+        Some(Command::SandboxWorker) => {
+            start_log();
+            return sandbox::work();
+        }
+        Some(Command::Chat(args)) => waiting(chat::run(*args)),
+        Some(Command::Config(args)) => waiting(config::run(*args)),
+        Some(Command::Export(args)) => waiting(export::run(*args)),
+        Some(Command::Import(args)) => waiting(import::run(*args)),
+        Some(Command::Backup(args)) => waiting(keep::back_up(args)),
+        Some(Command::Restore(args)) => waiting(keep::restore(args)),
+        Some(Command::Ab(args)) => waiting(ab::run(*args)),
+        Some(Command::Rate(args)) => waiting(rate::run(*args)),
+        Some(Command::User(args)) => waiting(user::run(*args)),
+        Some(Command::Tools(args)) => waiting(tools::run(*args)),
+        Some(Command::ShellInit(args)) => shell_init::run(args),
+        Some(Command::Completions(args)) => completions::run(args),
+        Some(Command::Man(args)) => man::run(args),
     };
-    let config = match args.resolve() {
-        Ok(config) => config,
-        Err(error) => return fail(&error, ExitCode::from(BAD_CONFIGURATION)),
-    };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error, ExitCode::FAILURE),
-    };
-    match runtime.block_on(server::serve(config)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error, ExitCode::FAILURE),
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => fail(&failure),
     }
+}
+
+fn serving(args: ServeArgs) -> Result<Exit, Failure> {
+    start_log();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(no_threads)?.block_on(serve::run(args))
+}
+
+/// Runs a command for one person, who waits for its beginning as much as for its end.
+fn waiting(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let threads = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(FEW_THREADS)
+        .enable_all()
+        .build();
+    let threads = threads.map_err(no_threads)?;
+    let ended = threads.block_on(command);
+    if let Err(failure) = &ended {
+        tracing::error!(code = failure.exit.code(), "{failure}");
+    }
+    // What is still read or watched is of no use to anybody.
+    threads.shutdown_background();
+    ended
+}
+
+fn no_threads(error: std::io::Error) -> Failure {
+    Failure::new(Exit::Failed, error.to_string())
 }
 
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn start_log() {
     use tracing_subscriber::{EnvFilter, fmt};
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    // What servers of tools say to each other is theirs.
+    let usual = || EnvFilter::new("info,rmcp=warn");
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
+    fmt().with_env_filter(filter).with_writer(|| Lines).with_target(false).init();
 }
 
-#[expect(clippy::print_stderr, reason = "a command that cannot start says why")]
-fn fail(error: &dyn std::error::Error, code: ExitCode) -> ExitCode {
-    eprintln!("greenroom: {error}");
-    code
+#[expect(clippy::print_stderr, reason = "a command that cannot go on says why")]
+fn fail(failure: &Failure) -> ExitCode {
+    eprintln!("greenroom: {failure}");
+    failure.exit.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_option_is_well_made() {
+        Cli::command().debug_assert();
+    }
 }

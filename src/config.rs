@@ -1,19 +1,26 @@
 //! What an operator can set: flags, variables, and the site's options in `Leptos.toml`.
 
+mod access;
 mod otlp;
 mod pictures;
+mod place;
+mod services;
 
 use std::{
     borrow::Cow,
     io::ErrorKind,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
+pub use access::{AccessArgs, AccessConfig, Auth};
 use clap::builder::FalseyValueParser;
 use leptos::config::{LeptosOptions, get_config_from_str};
 pub use otlp::{Otlp, OtlpArgs, OtlpNames};
 pub use pictures::{Images, ImagesService, ImagesStyle, KeptFiles};
+pub use place::PlaceArgs;
+pub use services::{AllowedServices, ServiceArgs};
 
 /// The site's options as they were when this binary was built.
 const SITE_OPTIONS: &str = include_str!("../Leptos.toml");
@@ -57,6 +64,12 @@ pub struct ServeArgs {
     /// What this process is called beside others on the same database [default: host and port].
     #[arg(long, env = "GREENROOM_NODE")]
     pub node: Option<String>,
+
+    /// After how many seconds of silence of this process others on the same PostgreSQL end its runs; the same
+    /// for all of them.
+    #[arg(long, env = "GREENROOM_SILENCE", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(2..=600))]
+    pub silence: u64,
 
     /// A service for embeddings, so that searching finds by meaning too: the base address of one that
     /// speaks as OpenAI does (https://…/v1), or Ollama's (http://127.0.0.1:11434).
@@ -135,9 +148,22 @@ pub struct ServeArgs {
     #[arg(long, env = "GREENROOM_FETCH_ALLOW", value_delimiter = ',')]
     pub fetch_allow: Vec<String>,
 
+    /// The file with what seals keys that are pasted into the settings [default: seal.key in the data
+    /// folder]. Several servers on one database need the same.
+    #[arg(long, env = "GREENROOM_SEAL_KEY_FILE")]
+    pub seal_key_file: Option<PathBuf>,
+
+    /// What owners of Spaces may set about services.
+    #[command(flatten)]
+    pub services: ServiceArgs,
+
     /// How traces are sent.
     #[command(flatten)]
     pub otlp: OtlpArgs,
+
+    /// Who may come in.
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 /// How fast the scripted demo model speaks.
@@ -152,10 +178,12 @@ pub enum DemoPace {
 /// What was meant by that.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen: loopback.
+    /// Where to listen.
     pub addr: SocketAddr,
     /// The database.
     pub database: Database,
+    /// The folder with what terminals are set up by, and with the operator's own tools.
+    pub chat: PathBuf,
     /// Where Redis is, when it is used.
     pub redis: Option<String>,
     /// Host names beside the loopback ones.
@@ -168,6 +196,8 @@ pub struct Config {
     pub demo_pace: DemoPace,
     /// What this process is called beside others on the same database.
     pub node: Option<String>,
+    /// After how much silence of a process its runs are taken to be left.
+    pub silence: Duration,
     /// The service for embeddings, when there is one.
     pub embeddings: Option<Embeddings>,
     /// Who makes pictures.
@@ -176,8 +206,14 @@ pub struct Config {
     pub files: KeptFiles,
     /// The hosts that may be fetched from wherever they are; `None` when nothing is fetched.
     pub fetch: Option<Vec<String>>,
+    /// The file with what seals keys that are pasted.
+    pub seal_key_file: PathBuf,
+    /// What owners of Spaces may set about services where people have accounts.
+    pub services: AllowedServices,
     /// Who receives traces, beside the database.
     pub otlp: Option<Otlp>,
+    /// Who may come in.
+    pub access: AccessConfig,
 }
 
 /// A service for embeddings.
@@ -205,10 +241,20 @@ pub enum Database {
 pub enum ConfigError {
     /// Anybody on the network could use it.
     #[error(
-        "{0} can be reached from other machines, and there are no accounts yet. \
-         Listen on loopback (--addr 127.0.0.1:3000), and use an SSH tunnel to reach it from elsewhere."
+        "{0} can be reached from other machines, and nobody would have to sign in. Make an account and \
+         say so:\n  greenroom user add NAME\n  greenroom --addr {0} --auth accounts --public-host HOST\n\
+         Or listen on loopback (--addr 127.0.0.1:3000), and use an SSH tunnel to reach it from elsewhere."
     )]
-    Exposed(IpAddr),
+    Exposed(SocketAddr),
+    /// Nobody could say which host names are ours.
+    #[error(
+        "{0} can be reached from other machines. Say under which host name:\n  \
+         greenroom --addr {0} --auth accounts --public-host HOST"
+    )]
+    Unnamed(SocketAddr),
+    /// What is said of who may come in makes no sense.
+    #[error("{0}")]
+    Access(&'static str),
     /// The database's address is of no known kind.
     #[error("DATABASE_URL must begin with postgres:// or sqlite:, and this begins with “{0}”.")]
     UnknownDatabase(String),
@@ -226,6 +272,9 @@ pub enum ConfigError {
     /// The pictures cannot be kept there.
     #[error("{0}")]
     Files(&'static str),
+    /// What is said of services makes no sense.
+    #[error("{0}")]
+    Services(&'static str),
     /// Traces cannot be sent there.
     #[error("{0}")]
     Otlp(&'static str),
@@ -239,20 +288,9 @@ impl ServeArgs {
     pub fn resolve(self) -> Result<Config, ConfigError> {
         let mut site = site_options(Path::new(SITE_OPTIONS_FILE))?;
         let addr = self.addr.unwrap_or(site.site_addr);
-        if !addr.ip().is_loopback() {
-            return Err(ConfigError::Exposed(addr.ip()));
-        }
+        let access = access::access(self.access, addr)?;
         site.site_addr = addr;
-        let database = match self.database_url.as_deref() {
-            None | Some("") => Database::Sqlite(self.data.join("greenroom.db")),
-            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-                Database::Postgres(url.to_owned())
-            }
-            Some(url) => match url.strip_prefix("sqlite:") {
-                Some(file) => Database::Sqlite(file.trim_start_matches("//").into()),
-                None => return Err(ConfigError::UnknownDatabase(scheme(url))),
-            },
-        };
+        let database = database(self.database_url.as_deref(), &self.data)?;
         let redis = self.redis_url.filter(|url| !url.is_empty());
         if let Some(url) = &redis
             && !REDIS_SCHEMES.iter().any(|known| url.starts_with(known))
@@ -284,21 +322,41 @@ impl ServeArgs {
         };
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let otlp = otlp::otlp(self.otlp, is_set)?;
+        let seal_key_file = self.seal_key_file.unwrap_or_else(|| self.data.join("seal.key"));
         Ok(Config {
             addr,
             database,
+            chat: self.data.join("chat"),
             redis,
             allow_hosts: self.allow_hosts,
             site,
             demo_script: self.demo_script,
             demo_pace: self.demo_pace,
             node: self.node,
+            silence: Duration::from_secs(self.silence),
             embeddings,
             images,
             files,
             fetch: (!self.no_fetch).then_some(self.fetch_allow),
+            seal_key_file,
+            services: services::allowed(self.services)?,
             otlp,
+            access,
         })
+    }
+}
+
+/// The database that an address names, or the file in the data folder.
+pub fn database(url: Option<&str>, data: &Path) -> Result<Database, ConfigError> {
+    match url {
+        None | Some("") => Ok(Database::Sqlite(data.join("greenroom.db"))),
+        Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Ok(Database::Postgres(url.to_owned()))
+        }
+        Some(url) => match url.strip_prefix("sqlite:") {
+            Some(file) => Ok(Database::Sqlite(file.trim_start_matches("//").into())),
+            None => Err(ConfigError::UnknownDatabase(scheme(url))),
+        },
     }
 }
 
@@ -349,109 +407,4 @@ pub fn site_options(file: &Path) -> Result<LeptosOptions, ConfigError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(super) fn args(addr: Option<&str>, database_url: Option<&str>) -> ServeArgs {
-        ServeArgs {
-            addr: addr.map(|addr| addr.parse().unwrap()),
-            data: "d".into(),
-            database_url: database_url.map(Into::into),
-            redis_url: None,
-            allow_hosts: Vec::new(),
-            demo_script: None,
-            demo_pace: DemoPace::Natural,
-            node: None,
-            embeddings_url: None,
-            embeddings_model: None,
-            embeddings_key: None,
-            images_url: None,
-            images_style: None,
-            images_model: None,
-            images_key: None,
-            images_hosts: Vec::new(),
-            no_images: false,
-            files_url: None,
-            files_endpoint: None,
-            files_region: "us-east-1".into(),
-            files_key_id: "env:AWS_ACCESS_KEY_ID".into(),
-            files_secret: "env:AWS_SECRET_ACCESS_KEY".into(),
-            no_fetch: false,
-            fetch_allow: Vec::new(),
-            otlp: OtlpArgs::default(),
-        }
-    }
-
-    #[test]
-    fn an_address_that_others_can_reach_is_refused_with_advice() {
-        let error = args(Some("0.0.0.0:3000"), None).resolve().unwrap_err();
-
-        assert!(error.to_string().contains("--addr 127.0.0.1:3000"), "{error}");
-    }
-
-    #[test]
-    fn the_database_is_a_file_in_the_data_folder_unless_said_otherwise() {
-        let database = |url| args(None, url).resolve().map(|config| config.database);
-
-        assert_eq!(database(None).unwrap(), Database::Sqlite("d/greenroom.db".into()));
-        assert_eq!(database(Some("sqlite://x.db")).unwrap(), Database::Sqlite("x.db".into()));
-        assert_eq!(
-            database(Some("postgres://h/d")).unwrap(),
-            Database::Postgres("postgres://h/d".into())
-        );
-        let error = database(Some("mysql://user:secret@h/d")).unwrap_err().to_string();
-        assert!(error.contains("mysql") && !error.contains("secret"), "{error}");
-    }
-
-    #[test]
-    fn redis_is_used_when_its_address_is_set_and_its_password_is_not_shown() {
-        let redis = |url: &str| {
-            let mut args = args(None, None);
-            args.redis_url = Some(url.into());
-            args.resolve().map(|config| config.redis)
-        };
-
-        assert_eq!(redis("").unwrap(), None);
-        for good in ["redis://h", "rediss://u:p@h:1/2", "redis+unix:///run/redis.sock"] {
-            assert_eq!(redis(good).unwrap().as_deref(), Some(good));
-        }
-        for bad in ["http://u:secret@h", "secret"] {
-            let told = redis(bad).unwrap_err().to_string();
-            assert!(told.contains("redis://") && !told.contains("secret"), "{told}");
-        }
-    }
-
-    #[test]
-    fn a_service_for_embeddings_has_a_model_and_a_reference_to_its_key() {
-        let with = |url: &str, model: &str, key: &str| {
-            let mut args = args(None, None);
-            args.embeddings_url = Some(url.into());
-            args.embeddings_model = Some(model.into());
-            args.embeddings_key = Some(key.into());
-            args.resolve().map(|config| config.embeddings)
-        };
-
-        assert_eq!(with("", "", "").unwrap(), None);
-        let set = with("http://127.0.0.1:11434", "nomic", "env:KEY").unwrap().unwrap();
-        assert_eq!(set.key_ref, "env:KEY");
-        for (url, model, key) in
-            [("ftp://x", "m", ""), ("http://x", "", ""), ("http://x", "m", "sk-secret")]
-        {
-            let told = with(url, model, key).unwrap_err().to_string();
-            assert!(!told.contains("secret"), "{told}");
-        }
-    }
-
-    #[test]
-    fn the_sites_options_come_from_the_file_and_from_the_binary_without_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("Leptos.toml");
-
-        assert_eq!(&*site_options(&file).unwrap().site_pkg_dir, "pkg");
-        let other = SITE_OPTIONS.replace("site-pkg-dir = \"pkg\"", "site-pkg-dir = \"assets\"");
-        std::fs::write(&file, other).unwrap();
-        assert_eq!(&*site_options(&file).unwrap().site_pkg_dir, "assets");
-        std::fs::write(&file, "nothing").unwrap();
-        assert!(site_options(&file).is_err());
-    }
-}
+mod tests;

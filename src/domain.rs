@@ -2,6 +2,7 @@
 //!
 //! The one rule of the room: pure. No clock, no I/O, no question which build this is.
 
+pub mod account;
 pub mod actor;
 pub mod address;
 pub mod audit;
@@ -16,6 +17,7 @@ pub mod error;
 pub mod event;
 pub mod field;
 pub mod id;
+pub mod internet;
 pub mod knowledge;
 pub mod line;
 pub mod list;
@@ -24,15 +26,18 @@ pub mod message;
 pub mod model;
 pub mod news;
 pub mod paragraph;
+pub mod patch;
 pub mod persona;
 pub mod picture;
 pub mod playground;
 pub mod position;
 pub mod proposal;
 pub mod publication;
+pub mod rating;
 pub mod run;
 pub mod search;
 pub mod sent;
+pub mod terminal;
 pub mod test_answer;
 pub mod test_input;
 pub mod theme;
@@ -43,4 +48,5 @@ pub mod tree;
 pub mod usage;
 pub mod version;
 pub mod virtual_file;
+pub mod visible;
 pub mod wiki;

@@ -4,7 +4,6 @@
 //! addresses are checked, and the connection goes to a checked address; every redirect is a new
 //! question. Hosts that an operator allows may be anywhere.
 
-mod address;
 mod html;
 
 use std::{
@@ -14,12 +13,12 @@ use std::{
     time::Duration,
 };
 
-use address::is_public;
 use futures_util::future::BoxFuture;
 use reqwest::{Client, Response, StatusCode, Url, dns, header, redirect::Policy};
 
 use crate::domain::{
     error::ApiError,
+    internet::is_public,
     knowledge::{TEXT, TITLE, URL},
 };
 

@@ -12,9 +12,15 @@ pub mod app;
 pub mod domain;
 
 #[cfg(feature = "ssr")]
+pub mod accounts;
+#[cfg(feature = "ssr")]
 pub mod agent;
 #[cfg(feature = "ssr")]
 pub mod api;
+#[cfg(feature = "ssr")]
+pub mod archive;
+#[cfg(feature = "ssr")]
+pub mod cards;
 #[cfg(feature = "ssr")]
 pub mod changes;
 #[cfg(feature = "ssr")]
@@ -41,6 +47,8 @@ pub mod state;
 pub mod store;
 #[cfg(feature = "ssr")]
 pub mod traces;
+#[cfg(feature = "ssr")]
+pub mod yaml;
 
 #[cfg(feature = "hydrate")]
 mod hydrate;

@@ -11,10 +11,18 @@ use std::{
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
-use crate::domain::{change::Entity, knowledge::host, wiki::key};
+use crate::domain::{
+    change::Entity,
+    visible::{has_hidden, visible},
+    wiki::key,
+};
 
-/// Deeper quotes and lists than this are shown flat.
+/// Deeper quotes, lists, links and emphasis than this are shown flat.
 const MAX_DEPTH: usize = 32;
+
+/// What would be so many times as long as it is written, beyond the first few bytes, is shown as it is written.
+const MAX_GROWTH: usize = 20;
+const FREE_BYTES: usize = 2048;
 
 /// What stands around a link between pages that leads nowhere.
 const MISSING: &str = "missing";
@@ -84,7 +92,15 @@ pub fn to_html_linked(markdown: &str, leads: &Leads) -> String {
 fn clean<'a>(markdown: &str, events: impl Iterator<Item = Event<'a>>) -> String {
     let mut out = String::with_capacity(markdown.len() * 2);
     html::push_html(&mut out, events);
-    POLICY.clean(&out).to_string()
+    let most = MAX_GROWTH * markdown.len() + FREE_BYTES;
+    let cleaned = if out.len() > most { String::new() } else { POLICY.clean(&out).to_string() };
+    // A table of nothing but columns, or a page of nothing but quotes: nobody means markup by it.
+    if out.len() > most || cleaned.len() > most { as_written(markdown) } else { cleaned }
+}
+
+/// A text as it was written, with nothing in it that means anything.
+fn as_written(markdown: &str) -> String {
+    format!("<pre><code>{}</code></pre>\n", ammonia::clean_text(&visible(markdown.to_owned())))
 }
 
 /// Makes links between pages lead somewhere: the only addresses of our own that a text can name. Comes
@@ -133,32 +149,75 @@ fn link_to<'a>(path: String) -> Event<'a> {
 
 /// The parser's events without anything that could act.
 fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
-    let mut depth = 0_usize;
-    events.filter_map(move |event| match event {
-        // A blockquote inside fifty thousand others would be markup for ever.
-        Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) => {
-            depth += 1;
-            (depth <= MAX_DEPTH).then_some(event)
+    let mut in_code = false;
+    flat(events).map(move |event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        // In code, what turns other letters or cannot be seen deceives whoever reads it.
+        Event::Start(Tag::CodeBlock(_)) => {
+            in_code = true;
+            event
         }
-        Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item) => {
-            let shown = depth <= MAX_DEPTH;
-            depth = depth.saturating_sub(1);
-            shown.then_some(event)
+        Event::End(TagEnd::CodeBlock) => {
+            in_code = false;
+            event
         }
-        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
-        Event::Start(Tag::HtmlBlock) => Some(Event::Start(Tag::Paragraph)),
-        Event::End(TagEnd::HtmlBlock) => Some(Event::End(TagEnd::Paragraph)),
+        Event::Text(text) if in_code => Event::Text(shown(text)),
+        Event::Code(text) => Event::Code(shown(text)),
+        Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
+        Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
         Event::Start(
             Tag::Link { link_type, dest_url, title, id }
             | Tag::Image { link_type, dest_url, title, id },
         ) => {
-            let is_title = matches!(link_type, LinkType::WikiLink { .. });
-            let dest_url = if is_title { dest_url } else { known(dest_url) };
-            Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
+            // A title is looked up, and whoever is written to is nothing but that.
+            let kept = matches!(link_type, LinkType::WikiLink { .. } | LinkType::Email);
+            let dest_url = if kept { dest_url } else { known(dest_url) };
+            Event::Start(Tag::Link { link_type, dest_url, title, id })
         }
-        Event::End(TagEnd::Image) => Some(Event::End(TagEnd::Link)),
-        other => Some(other),
+        Event::End(TagEnd::Image) => Event::End(TagEnd::Link),
+        other => other,
     })
+}
+
+/// The parser's events without markup that is deeper than anybody writes: a quote inside fifty thousand
+/// others would be markup for ever, and so would a picture in the words for a picture.
+fn flat<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
+    let mut depth = 0_usize;
+    events.filter(move |event| match event {
+        Event::Start(
+            Tag::BlockQuote(_)
+            | Tag::List(_)
+            | Tag::Item
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Link { .. }
+            | Tag::Image { .. },
+        ) => {
+            depth += 1;
+            depth <= MAX_DEPTH
+        }
+        Event::End(
+            TagEnd::BlockQuote(_)
+            | TagEnd::List(_)
+            | TagEnd::Item
+            | TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Link
+            | TagEnd::Image,
+        ) => {
+            let shown = depth <= MAX_DEPTH;
+            depth = depth.saturating_sub(1);
+            shown
+        }
+        _ => true,
+    })
+}
+
+/// A piece of code with all that is in it to be seen.
+fn shown(text: CowStr<'_>) -> CowStr<'_> {
+    if has_hidden(&text) { visible(text.to_string()).into() } else { text }
 }
 
 /// A link that is open: where it leads, and what it says so far.
@@ -176,9 +235,7 @@ fn named<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Ev
         let name = match &event {
             Event::Start(Tag::Link { link_type, dest_url, .. }) => {
                 let is_title = matches!(link_type, LinkType::WikiLink { .. });
-                // What stands before an @ is not where it leads.
-                let host = host(dest_url).and_then(|host| host.rsplit('@').next());
-                let host = host.filter(|_| !is_title).map(str::to_owned);
+                let host = leads_to(dest_url).filter(|_| !is_title);
                 open.push(OpenLink { host, address: dest_url.to_string(), said: String::new() });
                 None
             }
@@ -197,6 +254,20 @@ fn named<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Ev
         };
         name.into_iter().chain([event])
     })
+}
+
+/// The host that an address leads to, as a browser reads it, or whom a letter goes to.
+fn leads_to(address: &str) -> Option<String> {
+    let plain: String = address.trim().chars().filter(|letter| !letter.is_control()).collect();
+    let (scheme, rest) = plain.split_once(':')?;
+    let led = if scheme.eq_ignore_ascii_case("mailto") {
+        rest.split('?').next()
+    } else {
+        // However many slashes there are, and of which kind; what stands before an @ is not where it leads.
+        let rest = rest.trim_start_matches(['/', '\\']);
+        rest.split(['/', '?', '#', '\\']).next().and_then(|host| host.rsplit('@').next())
+    };
+    led.filter(|led| !led.is_empty()).map(str::to_owned)
 }
 
 /// An address with a scheme that cannot run anything; anything else leads nowhere.
@@ -229,11 +300,15 @@ mod tests {
 
     #[test]
     fn links_keep_only_schemes_that_cannot_run_anything() {
-        let html =
-            to_html("[a](javascript:alert(1)) [b](https://example.org) [c](data:text/html,x)");
+        let html = to_html(
+            "[a](javascript:alert(1)) [b](https://example.org) [c](data:text/html,x) <d@e.org>",
+        );
 
         assert!(!html.contains("javascript:") && !html.contains("data:"), "{html}");
-        assert!(html.contains(r#"href="https://example.org" rel="noopener noreferrer nofollow""#));
+        for address in ["https://example.org", "mailto:d@e.org"] {
+            let link = format!(r#"href="{address}" rel="noopener noreferrer nofollow""#);
+            assert!(html.contains(&link), "{html}");
+        }
     }
 
     #[test]
@@ -243,6 +318,11 @@ mod tests {
             ("[**sure**](https://evil.org)", "<strong>sure</strong> (evil.org)"),
             ("![pixel](https://evil.org/p.png)", "pixel (evil.org)"),
             ("[a](https://bank.com@evil.org/x)", "a (evil.org)"),
+            ("[a](https:///evil.org/x)", "a (evil.org)"),
+            ("[bank.com](https://\\evil.org\\x)", "bank.com (evil.org)"),
+            ("[bank.com](<https://ev&Tab;il.org>)", "bank.com (evil.org)"),
+            ("[our post](mailto:ann@evil.org?subject=x)", "our post (ann@evil.org)"),
+            ("<ann@evil.org>", "ann@evil.org"),
             ("<https://evil.org/x>", "https://evil.org/x"),
             ("[evil.org](https://evil.org/x)", "evil.org"),
             (
@@ -261,6 +341,35 @@ mod tests {
 
         assert!(!html.contains("<img"), "{html}");
         assert!(html.contains("<a href=\"https://example.org/?q=secret\""), "{html}");
+    }
+
+    /// Counting what comes out says nothing of what goes on inside: four times as much takes about four times
+    /// as long, and nothing like sixteen.
+    #[test]
+    fn absurd_nesting_takes_time_as_its_length() {
+        let time = |text: &str| {
+            let once = || {
+                let began = std::time::Instant::now();
+                std::hint::black_box(to_html(text));
+                began.elapsed()
+            };
+            (0..5).map(|_| once()).min().unwrap()
+        };
+        for piece in [">", "> ", "[", "![", "[[", "- ", "**a ", "*a _b "] {
+            let (short, long) = (time(&piece.repeat(10_000)), time(&piece.repeat(40_000)));
+            // A machine with other work pauses now and then.
+            let most = short * 8 + std::time::Duration::from_millis(100);
+            assert!(long < most, "{piece}: {short:?} becomes {long:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_in_code_is_written_out() {
+        let html = to_html("`a\u{202e}b`\n\n```\nif \u{2066}x\n```\n\nשלום\u{200f}");
+
+        assert!(html.contains("<code>a⟦U+202E⟧b</code>"), "{html}");
+        assert!(html.contains("if ⟦U+2066⟧x"), "{html}");
+        assert!(html.contains("שלום\u{200f}"), "prose may need them: {html}");
     }
 
     #[test]
@@ -303,13 +412,67 @@ mod tests {
         }
     }
 
+    /// How many tags are open at once, at the most.
+    fn depth(html: &str) -> usize {
+        let (mut open, mut deepest) = (0_usize, 0);
+        for tag in html.split('<').skip(1) {
+            match tag.strip_prefix('/') {
+                Some(_) => open -= 1,
+                None if ["br", "hr", "input"].iter().any(|void| tag.starts_with(void)) => {}
+                None => open += 1,
+            }
+            deepest = deepest.max(open);
+        }
+        assert_eq!(open, 0, "what is opened is closed");
+        deepest
+    }
+
+    /// Nothing is as deep as it is written, and what comes of it, from the parser and as HTML, is no more than
+    /// so many times what was written: the work is bounded, however long it may take on a machine.
     #[test]
-    fn absurd_nesting_is_cut() {
-        let html = to_html_linked(&"[[".repeat(25_000), &Leads::new());
-        assert!(html.len() < 200_000);
-        let html = to_html(&"> ".repeat(50_000));
-        assert!(html.matches("<blockquote>").count() <= MAX_DEPTH);
-        let html = to_html(&"[".repeat(50_000));
-        assert!(html.len() < 200_000);
+    fn absurd_nesting_is_cut_in_depth_and_length() {
+        for times in [10_000, 50_000] {
+            let around = |open: &str, close: &str| open.repeat(times) + "x" + &close.repeat(times);
+            let lines = |line: &dyn Fn(usize) -> String| (0..times / 50).map(line).collect();
+            let absurd: [String; 14] = [
+                "> ".repeat(times),
+                ">".repeat(times) + " x",
+                "[".repeat(times),
+                "]".repeat(times),
+                "![".repeat(times),
+                "[[".repeat(times),
+                "(".repeat(times),
+                "- ".repeat(times),
+                around("[", "](https://a.org)"),
+                around("![", "](https://a.org)"),
+                around("[[a|", "]]"),
+                around("*a ", " a*"),
+                around("**a ", " a**"),
+                lines(&|at| format!("{}- x\n", "  ".repeat(at.min(200)))),
+            ];
+            for text in &absurd {
+                let begun: String = text.chars().take(40).collect();
+                let options = OPTIONS.union(Options::ENABLE_WIKILINKS);
+                let events = Parser::new_ext(text, options).count();
+                assert!(events <= 4 * text.len(), "{begun}: {events} events");
+                for html in [to_html(text), to_html_linked(text, &Leads::new())] {
+                    // Beside what is counted there is a paragraph.
+                    assert!(depth(&html) <= MAX_DEPTH + 1, "{begun}: {} deep", depth(&html));
+                    assert!(html.len() <= 16 * text.len() + 4096, "{begun}: {} long", html.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_would_grow_without_measure_is_shown_as_it_is_written() {
+        let table = format!("{}\n{}\n{}", "|a".repeat(300), "|-".repeat(300), "|x\n".repeat(300));
+        let quotes = format!("{}x\n\n", ">".repeat(30)).repeat(400);
+        for text in [table, quotes] {
+            let html = to_html(&text);
+
+            assert!(html.len() <= MAX_GROWTH * text.len() + FREE_BYTES, "{}", html.len());
+            assert!(html.starts_with("<pre><code>"), "{}", &html[..60]);
+        }
     }
 }

@@ -12,7 +12,7 @@ mod query;
 mod snippet;
 mod vectors;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use fusion::fuse;
 use snippet::snippet;
@@ -22,8 +22,8 @@ use vectors::Meaning;
 use crate::{
     domain::{
         error::ApiError,
-        id::SpaceId,
-        search::{Document, Found, Hit, SearchKind, SearchMode},
+        id::{PersonaId, SpaceId},
+        search::{Document, Found, Hit, MEANING_NOT_SET, SearchKind, SearchMode},
         wiki::{key, links},
     },
     providers::Embedder,
@@ -34,8 +34,11 @@ use crate::{
 const TITLE_CHARS: usize = 80;
 /// How many pages with links and the words of a title are looked at for a link to it.
 const MAX_LINKING: u32 = 100;
-/// Why meaning is left out when nobody set it up.
-const NOT_SET: &str = "Only words were looked for: no service for embeddings is set.";
+/// Fewer letters than this mean nothing yet.
+const MEANT_CHARS: usize = 3;
+/// How long whoever searches waits for what a question means, and whoever is still typing.
+const QUESTION_TIME: Duration = Duration::from_secs(2);
+const TYPING_TIME: Duration = Duration::from_millis(300);
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,9 @@ pub struct Question<'a> {
     /// How many at most.
     pub limit: u32,
 }
+
+/// What is near in meaning, or why that was left out.
+type Nearby = Result<Vec<Near>, Option<String>>;
 
 /// The room. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -70,34 +76,76 @@ impl Search {
 
     /// What fits best in a Space.
     pub async fn find(&self, space: &SpaceId, question: Question<'_>) -> Result<Found, ApiError> {
-        let Question { text, kind, limit } = question;
-        let terms = query::parse(text);
-        let (by_words, vector) = tokio::join!(
-            self.by_words(space, &terms, kind, limit, Wanted::Whole),
-            self.vector(text, &terms)
-        );
-        let (found, mode, note) = match vector {
-            Ok((meaning, vector)) => {
-                let mut link = self.store.read(space).await?;
-                let near = meaning.near(&mut link, &vector, kind).await?;
-                (join(&mut link, by_words?, near, limit).await?, SearchMode::Hybrid, None)
-            }
-            Err(note) => (by_words?, SearchMode::FullText, note),
-        };
-        let items = found.into_iter().map(|found| hit(found, &terms)).collect();
-        Ok(Found { items, next: None, mode, note })
+        self.find_with(space, question, None).await
     }
 
-    /// What fits best by its words alone, by title: for whoever is still typing.
+    /// The same; where a persona is named, only chats in which it speaks.
+    pub async fn find_with(
+        &self,
+        space: &SpaceId,
+        question: Question<'_>,
+        speaker: Option<&PersonaId>,
+    ) -> Result<Found, ApiError> {
+        let terms = query::parse(question.text);
+        let (by_words, near) = tokio::join!(
+            self.by_words(space, &terms, question, speaker, Wanted::Whole),
+            self.near(space, &terms, question, speaker, QUESTION_TIME)
+        );
+        self.joined(space, &terms, question.limit, by_words?, near?).await
+    }
+
+    /// What fits best, by title: for whoever is still typing. A few letters mean nothing, and what is long in
+    /// coming is not waited for.
     pub async fn suggest(
         &self,
         space: &SpaceId,
         question: Question<'_>,
+    ) -> Result<Found, ApiError> {
+        let terms = query::parse(question.text);
+        let near = async {
+            if question.text.trim().chars().count() < MEANT_CHARS {
+                return Ok(Err(None));
+            }
+            let near = self.near(space, &terms, question, None, TYPING_TIME);
+            match tokio::time::timeout(TYPING_TIME, near).await {
+                Ok(near) => near,
+                Err(_) => Ok(Err(self.meaning.as_ref().map(|meaning| meaning.tires(TYPING_TIME)))),
+            }
+        };
+        let (by_words, near) =
+            tokio::join!(self.by_words(space, &terms, question, None, Wanted::Titles), near);
+        self.joined(space, &terms, question.limit, by_words?, near?).await
+    }
+
+    /// What has the words in it and nothing else, by title.
+    pub async fn with_words(
+        &self,
+        space: &SpaceId,
+        question: Question<'_>,
     ) -> Result<Vec<Hit>, ApiError> {
-        let Question { text, kind, limit } = question;
-        let terms = query::parse(text);
-        let found = self.by_words(space, &terms, kind, limit, Wanted::Titles).await?;
+        let terms = query::parse(question.text);
+        let found = self.by_words(space, &terms, question, None, Wanted::Titles).await?;
         Ok(found.into_iter().map(|found| hit(found, &terms)).collect())
+    }
+
+    /// What has the words and, where that is known, what is near in meaning.
+    async fn joined(
+        &self,
+        space: &SpaceId,
+        terms: &[Term],
+        limit: u32,
+        by_words: Vec<FoundDocument>,
+        near: Nearby,
+    ) -> Result<Found, ApiError> {
+        let (found, mode, note) = match near {
+            Ok(near) => {
+                let mut link = self.store.read(space).await?;
+                (join(&mut link, by_words, near, limit).await?, SearchMode::Hybrid, None)
+            }
+            Err(note) => (by_words, SearchMode::FullText, note),
+        };
+        let items = found.into_iter().map(|found| hit(found, terms)).collect();
+        Ok(Found { items, next: None, mode, note })
     }
 
     /// The pages that link to what has this title.
@@ -107,8 +155,8 @@ impl Search {
             return Ok(Vec::new());
         }
         let terms = [Term { words, is_prefix: false }];
-        let pages = Some(SearchKind::Page);
-        let found = self.by_words(space, &terms, pages, MAX_LINKING, Wanted::Linking).await?;
+        let pages = Question { text: title, kind: Some(SearchKind::Page), limit: MAX_LINKING };
+        let found = self.by_words(space, &terms, pages, None, Wanted::Linking).await?;
         let links = |body: &str| links(body).iter().any(|link| key(link.title) == key(title));
         let linking = found.into_iter().filter(|found| links(&found.document.texts.body));
         Ok(linking.map(|found| hit(found, &terms)).collect())
@@ -118,24 +166,34 @@ impl Search {
         &self,
         space: &SpaceId,
         terms: &[Term],
-        kind: Option<SearchKind>,
-        limit: u32,
+        question: Question<'_>,
+        speaker: Option<&PersonaId>,
         wanted: Wanted,
     ) -> Result<Vec<FoundDocument>, ApiError> {
-        Ok(self.store.read(space).await?.documents_with(terms, kind, limit, wanted).await?)
+        let Question { kind, limit, .. } = question;
+        let mut link = self.store.read(space).await?;
+        Ok(link.documents_with(terms, kind, speaker, limit, wanted).await?)
     }
 
-    /// What a question means, or why that is not known.
-    async fn vector(
+    /// What is near to what a question means. What it means must be known within this time.
+    async fn near(
         &self,
-        text: &str,
+        space: &SpaceId,
         terms: &[Term],
-    ) -> Result<(&Meaning, Vec<f32>), Option<String>> {
+        question: Question<'_>,
+        speaker: Option<&PersonaId>,
+        within: Duration,
+    ) -> Result<Nearby, ApiError> {
         if terms.is_empty() {
-            return Err(None);
+            return Ok(Err(None));
         }
-        let meaning = self.meaning.as_ref().ok_or_else(|| Some(NOT_SET.to_owned()))?;
-        Ok((meaning, meaning.of(text).await.map_err(Some)?))
+        let Some(meaning) = &self.meaning else { return Ok(Err(Some(MEANING_NOT_SET.to_owned()))) };
+        let vector = match meaning.of(question.text, within).await {
+            Ok(vector) => vector,
+            Err(why) => return Ok(Err(Some(why))),
+        };
+        let mut link = self.store.read(space).await?;
+        Ok(Ok(meaning.near(&mut link, &vector, question.kind, speaker).await?))
     }
 }
 

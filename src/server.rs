@@ -1,34 +1,48 @@
 //! The HTTP server: pages, API and files behind the same guards.
 
+mod access;
 mod assets;
+mod counts;
 mod guard;
+mod listen;
+mod modes;
+mod pace;
+mod peer;
+mod rules;
 
-use std::{future::IntoFuture, net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 pub use assets::names as site_files;
-use axum::{Router, middleware, serve::ListenerExt};
+use axum::{Router, middleware};
 pub use guard::Hosts;
 use leptos_axum::{LeptosRoutes, generate_route_list};
+use listen::{Patience, Room};
+pub use peer::Peer;
+pub use rules::{class_of, named as named_addresses};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower_http::{
-    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer, trace::TraceLayer,
+    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer,
+    timeout::RequestBodyTimeoutLayer, trace::TraceLayer,
 };
 
 use crate::{
-    agent::{Agent, Limits, Node, Relay, RelayError},
+    accounts::Accounts,
+    agent::{Agent, Limits, Node, Relay, RelayError, TOOLS_FILE, Toolbox},
     api,
     app::{App, shell},
+    archive::private_folder,
     changes::Gate,
     config::{
-        Config, Database, DemoPace, Embeddings, Images, ImagesStyle, KeptFiles, Otlp, OtlpNames,
+        AccessConfig, AllowedServices, Auth, Config, Database, DemoPace, Embeddings, Images,
+        ImagesStyle, KeptFiles, Otlp, OtlpNames,
     },
     domain::error::ApiError,
     fetch::Fetcher,
     jobs::{Allowed, Bucket, Files, FilesError, Jobs},
     providers::{
-        Artist, Demo, EmbeddingSettings, ImageSettings, ImageStyle, Pace, ProviderError, Providers,
-        Script, TimeLimits,
+        Allowance, Artist, Demo, EmbeddingSettings, ImageSettings, ImageStyle, Pace, ProviderError,
+        Providers, Script, Seal, TimeLimits,
     },
     sandbox::Sandbox,
     search::Search,
@@ -38,7 +52,11 @@ use crate::{
 };
 
 /// How long requests in progress may take once the server was told to stop.
-const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
+const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
+/// How long runs may take to come to their end before that.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+/// How long the last traces may take. All of it together is less than ten seconds.
+const LAST_TRACES_TIME: Duration = Duration::from_secs(1);
 /// How often drafts that are too old are looked for.
 const EXPIRY_ROUND: Duration = Duration::from_secs(60 * 60);
 /// How long one picture may take.
@@ -49,6 +67,8 @@ const TRACES_WAITING: usize = 4096;
 const TRACES_TIME: Duration = Duration::from_secs(10);
 /// The wait before sending them for the second time.
 const TRACES_RETRY: Duration = Duration::from_secs(1);
+/// How long the database is waited for before anything is served.
+const DATABASE_FIRST: Duration = Duration::from_secs(5);
 /// How long to wait before asking an absent database again.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
@@ -82,22 +102,37 @@ pub enum ServeError {
     /// Pictures cannot be kept.
     #[error("Pictures cannot be kept: {0}")]
     Files(String),
+    /// Another server uses the same file.
+    #[error("A server uses this database already: it is at {0}.")]
+    Running(String),
+    /// Others cannot be told that this process is there.
+    #[error("The folder of the database cannot be written to: {0}")]
+    Company(#[source] std::io::Error),
     /// The address cannot be had.
     #[error("Cannot listen on {0}: {1}. Choose another address with --addr 127.0.0.1:PORT.")]
     Address(SocketAddr, #[source] std::io::Error),
-    /// Serving ended.
-    #[error("The server stopped: {0}")]
-    Stopped(#[source] std::io::Error),
+    /// Who may come in cannot be settled.
+    #[error("{0}")]
+    Access(String),
+}
+
+impl ServeError {
+    /// Whether it is what the operator said that makes no sense.
+    pub fn is_configuration(&self) -> bool {
+        matches!(self, Self::Access(_))
+    }
 }
 
 /// Everything that is served, behind its guards. The outermost guard is the last one named.
 pub fn router(state: AppState, hosts: Hosts) -> Router {
     let page_shell = {
-        let files = state.files.clone();
-        move || shell::shell(files.clone())
+        let (files, looker) = (state.files.clone(), state.clone());
+        move || shell::shell(files.clone(), access::role_shown(&looker))
     };
     let routes = generate_route_list(App);
     let (api, files) = api::routers();
+    let access = (state.clone(), pace::Pace::default());
+    let (transport, body_time) = (state.access.transport, state.access.body_time);
     Router::new()
         .merge(api)
         .leptos_routes(&state, routes, page_shell)
@@ -105,23 +140,29 @@ pub fn router(state: AppState, hosts: Hosts) -> Router {
         .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
         .merge(files)
         .with_state(state)
+        .layer(RequestBodyTimeoutLayer::new(body_time))
+        .layer(middleware::from_fn_with_state(access, access::admit))
         .layer(CsrfLayer::new())
         .layer(middleware::from_fn(api::put_into_words))
         .layer(middleware::from_fn(guard::refuse_foreign_readers))
-        .layer(middleware::from_fn(guard::add_headers))
+        .layer(middleware::from_fn_with_state(transport, guard::add_headers))
         .layer(middleware::from_fn_with_state(hosts, guard::check_host))
         .layer(CatchPanicLayer::custom(guard::tell_panic))
-        .layer(TraceLayer::new_for_http())
+        .layer(TraceLayer::new_for_http().make_span_with(guard::span))
+}
+
+/// The addresses of all pages of the app, named as the router does.
+pub fn pages() -> Vec<String> {
+    generate_route_list(App).iter().map(|page| page.path().to_owned()).collect()
 }
 
 /// Opens the store that the configuration names.
-pub async fn open_store(config: &Config) -> Result<Store, ServeError> {
-    match &config.database {
+pub async fn open_store(database: &Database) -> Result<Store, ServeError> {
+    match database {
         Database::Sqlite(file) => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder {
-                std::fs::create_dir_all(folder)
-                    .map_err(|error| ServeError::Folder(folder.into(), error))?;
+                private_folder(folder).map_err(|error| ServeError::Folder(folder.into(), error))?;
             }
             Ok(Store::open_sqlite(file).await?)
         }
@@ -131,16 +172,21 @@ pub async fn open_store(config: &Config) -> Result<Store, ServeError> {
 
 /// Serves until told to stop.
 pub async fn serve(config: Config) -> Result<(), ServeError> {
-    let store = open_store(&config).await?;
+    let store = open_store(&config.database).await?;
     let listener = TcpListener::bind(config.addr)
         .await
         .map_err(|error| ServeError::Address(config.addr, error))?;
     let addr = listener.local_addr().map_err(|error| ServeError::Address(config.addr, error))?;
-    let providers = providers(&config)?;
+    let seal = &config.seal_key_file;
+    let AllowedServices { keys, hosts } = config.services.clone();
+    let providers = providers(config.demo_pace, config.demo_script.as_deref(), seal)?
+        .allowing(Allowance { keys, hosts })
+        .map_err(|error| ServeError::Client(error.to_string()))?;
     let embedder = config.embeddings.clone().map(|Embeddings { url, model, key_ref }| {
         providers.embedder(EmbeddingSettings { url, model, key_ref })
     });
     let name = config.node.clone().unwrap_or_else(|| node_name(addr));
+    enter(&store, &name, addr)?;
     let node = Node { name, relay: relay(&config)? };
     let files = site_files(&config.site);
     let search = Search::new(store.clone());
@@ -151,57 +197,88 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let (artist, allowed) = artist(&config.images, &providers)?;
     let kept = kept_files(&config.files, &providers)?;
     let jobs = Jobs::new(store.clone(), artist, kept, &node.name).allowing(allowed);
-    let limits = Limits { pictures: allowed == Allowed::Yes, ..Limits::default() };
+    let (pictures, silence) = (allowed == Allowed::Yes, config.silence);
+    let limits = Limits { pictures, silence, ..Limits::default() };
     let name = node.name.clone();
-    let agent = Agent::new(store.clone(), providers, search, limits, node);
+    let agent = Agent::new(store.clone(), providers.clone(), search, limits, node);
     // Without a program of our own to start, tools say that there is no Python.
-    if let Ok(binary) = std::env::current_exe() {
-        agent.use_sandbox(Sandbox::new(&binary));
+    let sandbox = std::env::current_exe().ok().map(|binary| Sandbox::new(&binary));
+    if let Some(sandbox) = &sandbox {
+        agent.use_sandbox(sandbox.clone());
     }
+    let toolbox = Toolbox::new(config.chat.join(TOOLS_FILE), sandbox, providers);
+    agent.use_toolbox(toolbox.clone());
+    // What is wrong with the file is in the log before somebody wants a tool.
+    tokio::spawn({
+        let toolbox = toolbox.clone();
+        async move { drop(toolbox.tools().await) }
+    });
     let mut state = AppState::new(store, config.site, files, agent);
+    state.access = Arc::new(modes::access(&config.access));
+    modes::fence(&state);
     state.jobs = jobs;
     state.fetcher = config.fetch.map_or_else(Fetcher::off, Fetcher::new);
-    let closing = state.closing.clone();
+    let (agent, closing) = (state.agent.clone(), state.closing.clone());
     let sending = match config.otlp {
         Some(otlp) => Some(send_traces(&state.agent, otlp, name, closing.clone())?),
         None => None,
     };
     match config.database {
-        Database::Sqlite(_) => found_home(&state).await?,
-        // A database server may come up after us: until then every page says so.
-        Database::Postgres(_) => drop(tokio::spawn(await_database(state.clone()))),
+        Database::Sqlite(_) => found_home(&state, &config.access, addr).await?,
+        // A database server may come up after us: until then every page says so. Where accounts are wanted and
+        // it is there, it is known at once that there are none.
+        Database::Postgres(_) => {
+            let access = config.access.clone();
+            let migrated = async {
+                access.auth == Some(Auth::Accounts)
+                    && tokio::time::timeout(DATABASE_FIRST, state.store.migrate())
+                        .await
+                        .is_ok_and(|done| done.is_ok())
+            };
+            if migrated.await {
+                found_home(&state, &access, addr).await?;
+            } else {
+                drop(tokio::spawn(await_database(state.clone(), access, addr)));
+            }
+        }
     }
-    let router = router(state, Hosts::new(addr, &config.allow_hosts));
+    let names = [&config.allow_hosts[..], &config.access.hosts[..]].concat();
+    let router = router(state, Hosts::new(addr, &names));
+    let stopping = shutdown_signal();
     announce(addr);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    // Words are small and must not wait for more of them.
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection will send late");
-        }
+    let (most, trusted) = (config.access.max_connections, config.access.trusted);
+    let room = Room { most, trusted, patience: Patience::default() };
+    let server = listen::serve(listener, router, room, async move {
+        stopping.await;
+        tracing::info!("stopping");
+        // Whoever watches a run hears its end before the stream closes.
+        agent.drain(DRAIN_TIME).await;
+        closing.cancel();
+        drop(stop);
     });
-    // As it is, the router would be built anew for every connection.
-    let server = axum::serve(listener, router.into_make_service())
-        .with_graceful_shutdown(async move {
-            shutdown_signal().await;
-            tracing::info!("stopping");
-            closing.cancel();
-            drop(stop);
-        })
-        .into_future();
-    let ended = tokio::select! {
-        ended = server => ended.map_err(ServeError::Stopped),
+    tokio::select! {
+        () = server => {}
         () = async {
             // The sender is dropped, never used: either way the wait is over.
             stopped.await.unwrap_or_default();
             tokio::time::sleep(SHUTDOWN_TIME).await;
-        } => Ok(()),
-    };
+        } => {}
+    }
+    toolbox.close().await;
     // What cannot be sent in time stays in the database.
     if let Some(sending) = sending {
-        drop(tokio::time::timeout(TRACES_TIME, sending).await);
+        drop(tokio::time::timeout(LAST_TRACES_TIME, sending).await);
     }
-    ended
+    Ok(())
+}
+
+/// Says that this server uses its database. A file has one server at a time.
+fn enter(store: &Store, node: &str, addr: SocketAddr) -> Result<(), ServeError> {
+    if let Some(other) = store.company().into_iter().find_map(|one| one.address) {
+        return Err(ServeError::Running(other));
+    }
+    store.enter(node, Some(format!("http://{addr}"))).map_err(ServeError::Company)
 }
 
 /// Tells where the server is: to people on standard output, whatever the log's level.
@@ -210,13 +287,17 @@ fn announce(addr: SocketAddr) {
     println!("Greenroom is at http://{addr}");
 }
 
-/// The services, with keys from the environment.
-fn providers(config: &Config) -> Result<Providers, ServeError> {
-    let pace = match config.demo_pace {
+/// The services, with keys from the environment; those that were pasted are sealed with this file.
+pub fn providers(
+    pace: DemoPace,
+    script: Option<&Path>,
+    seal: &Path,
+) -> Result<Providers, ServeError> {
+    let pace = match pace {
         DemoPace::Natural => Pace::Natural,
         DemoPace::AtOnce => Pace::AtOnce,
     };
-    let demo = match &config.demo_script {
+    let demo = match script {
         None => Demo::new(pace),
         Some(file) => {
             let text = std::fs::read_to_string(file);
@@ -226,6 +307,7 @@ fn providers(config: &Config) -> Result<Providers, ServeError> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     Providers::new(TimeLimits::default(), demo, Arc::new(environment))
+        .map(|providers| providers.sealing(Seal::at(seal)))
         .map_err(|error| ServeError::Client(error.to_string()))
 }
 
@@ -316,13 +398,18 @@ fn node_name(addr: SocketAddr) -> String {
     format!("{}:{}", host.trim(), addr.port())
 }
 
-/// Makes the first Space, and looks after the runs that an earlier process left.
-async fn found_home(state: &AppState) -> Result<(), ApiError> {
+/// Makes the first Space, settles who may come in, and looks after the runs that an earlier process left.
+async fn found_home(
+    state: &AppState,
+    access: &AccessConfig,
+    addr: SocketAddr,
+) -> Result<(), ServeError> {
     Gate::found_space(&state.store, &state.scope, "Home").await?;
+    modes::settle(state, access, addr).await?;
     state.agent.recover().await?;
     tokio::spawn(state.agent.clone().keep_alive());
     tokio::spawn(state.store.clone().follow_news());
-    tokio::spawn(expire_drafts(state.store.clone()));
+    tokio::spawn(expire(state.store.clone(), state.accounts.clone()));
     state.jobs.recover().await?;
     tokio::spawn(state.jobs.clone().keep_working());
     tokio::spawn(state.search.clone().keep_index());
@@ -330,22 +417,25 @@ async fn found_home(state: &AppState) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Ends drafts that nobody decided on in time. Goes on for ever.
-async fn expire_drafts(store: Store) {
+/// Ends drafts that nobody decided on in time, and removes sessions that are over. Goes on for ever.
+async fn expire(store: Store, accounts: Accounts) {
     let mut round = tokio::time::interval(EXPIRY_ROUND);
     loop {
         round.tick().await;
         if let Err(error) = store.expire_drafts(now()).await {
             tracing::debug!(%error, "old drafts could not be ended");
         }
+        if let Err(error) = accounts.purge().await {
+            tracing::debug!(%error, "old sessions could not be removed");
+        }
     }
 }
 
-async fn await_database(state: AppState) {
+async fn await_database(state: AppState, access: AccessConfig, addr: SocketAddr) {
     let mut told = String::new();
     loop {
         let done = match state.store.migrate().await {
-            Ok(()) => found_home(&state).await.map_err(|error| error.to_string()),
+            Ok(()) => found_home(&state, &access, addr).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         match done {
@@ -360,14 +450,18 @@ async fn await_database(state: AppState) {
     }
 }
 
-/// Waits for Ctrl-C or, where there is one, a polite request to end.
-async fn shutdown_signal() {
+/// Ends with Ctrl-C or, where there is one, a polite request to end. Both are listened for from now on, not
+/// only when somebody waits.
+fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
+    let terminate = signal(SignalKind::terminate());
+    async move {
+        let interrupt = tokio::signal::ctrl_c();
+        match terminate {
+            Ok(mut terminate) => {
+                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
+            }
+            Err(_) => drop(interrupt.await),
         }
-        Err(_) => drop(interrupt.await),
     }
 }

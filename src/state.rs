@@ -3,28 +3,37 @@
 mod playground;
 mod visit;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     extract::{FromRef, FromRequestParts},
     http::{Method, header, request::Parts},
 };
 use leptos::config::LeptosOptions;
-pub use playground::{player, put_file, session_at, session_data};
+use leptos_router::location::Url;
+pub use playground::{
+    delete_file, leave_file, player, save_file, session_at, session_data, variables_of,
+};
 use tokio_util::sync::CancellationToken;
-pub use visit::{chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn};
+pub use visit::{
+    Visit, chat_at, compared, device, form_number, found_chats, link_to, origin, shown_turn,
+};
 
 use crate::{
-    agent::{Agent, Listener, Sight, is_imported},
+    accounts::{Access, Accounts, Caller, Class, Mode, Peers, Proof},
+    agent::{Agent, Listener, Sight, is_from_elsewhere},
     app::{
         server_fns::{answers::ShownAnswer, search::Target},
         shell::SiteFiles,
     },
     changes::{Gate, Scope},
     domain::{
+        account::Role,
         actor::Actor,
+        audit::BinnedKind,
         change::{Change, ChangeState, Entity, EntityKind, Op, Outcome},
         error::ApiError,
+        field::unix_lines,
         id::{ConversationId, RefId},
         knowledge::{RefFields, URL},
         proposal::Source,
@@ -40,18 +49,22 @@ use crate::{
     store::{Link, Store, now},
 };
 
+pub use crate::domain::account::LOCAL_OWNER;
+
 /// The Space that a new installation starts with.
 pub const HOME_SPACE: &str = "home";
-/// The person who uses it without an account.
-pub const LOCAL_OWNER: &str = "owner";
 
 /// What all requests share, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AppState {
     /// What is kept.
     pub store: Store,
-    /// For whom requests are answered: without accounts, always the owner of the home Space.
+    /// The Space that this server begins with, and who owns it without an account.
     pub scope: Scope,
+    /// How people come in.
+    pub access: Arc<Access>,
+    /// Who they are.
+    pub accounts: Accounts,
     /// The site's options.
     pub site: LeptosOptions,
     /// The names of the site's files.
@@ -69,18 +82,25 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// A state in front of this store, for the local owner.
+    /// A state in front of this store, for the local owner, who asks from within this process.
     pub fn new(store: Store, site: LeptosOptions, files: SiteFiles, agent: Agent) -> Self {
         let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
         let search = agent.search().clone();
         let (fetcher, closing) = (Fetcher::default(), CancellationToken::new());
         let jobs = Jobs::new(store.clone(), Artist::demo(), Files::in_memory(), LOCAL_OWNER);
-        Self { store, scope, site, files, agent, search, fetcher, jobs, closing }
+        let access = Arc::new(Access::decided(Mode::Local(Peers::Within)));
+        let accounts = Accounts::new(store.clone());
+        Self { store, scope, access, accounts, site, files, agent, search, fetcher, jobs, closing }
+    }
+
+    /// The owner of this machine, as they ask without an account.
+    pub fn local_owner(&self) -> Caller {
+        Caller { scope: self.scope.clone(), role: Role::Owner, proof: Proof::Local }
     }
 
     /// The desk of whoever asks.
-    pub fn desk(&self) -> Desk {
-        let scope = self.scope.clone();
+    pub fn desk(&self, caller: &Caller) -> Desk {
+        let scope = caller.scope.clone();
         let actor = Actor::Person { user: scope.user.clone() };
         let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
         Desk {
@@ -141,7 +161,32 @@ impl Desk {
         }
         self.gate.submit(change).await
     }
+
+    /// Takes something out of the bin.
+    pub async fn restore_binned(&self, kind: BinnedKind, id: &str) -> Result<Outcome, ApiError> {
+        match kind.entity() {
+            Some(kind) => self.gate.submit(Change::new(Entity::new(kind, id), Op::Restore)).await,
+            None => {
+                self.agent.restore_terminal(&self.scope, &ConversationId::new(id)).await?;
+                Ok(UNVERSIONED)
+            }
+        }
+    }
+
+    /// Removes something from the bin for good.
+    pub async fn purge_binned(&self, kind: BinnedKind, id: &str) -> Result<Outcome, ApiError> {
+        match kind.entity() {
+            Some(kind) => self.gate.submit(Change::new(Entity::new(kind, id), Op::Purge)).await,
+            None => {
+                self.gate.purge_terminal(&ConversationId::new(id)).await?;
+                Ok(UNVERSIONED)
+            }
+        }
+    }
 }
+
+/// What came of something that has no versions and passes no gate.
+const UNVERSIONED: Outcome = Outcome { change_id: None, state: ChangeState::Applied, revision: 0 };
 
 /// What a person looks at while they ask something.
 pub struct Viewed {
@@ -199,29 +244,23 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
 }
 
 /// What a listener is told of a passage that was marked where many things are shown. What stands in a ref, or in
-/// a chat that was imported, was written elsewhere.
+/// something that was imported, was written elsewhere.
 pub async fn marking(desk: &Desk, told: String, marked: &str) -> Result<Sight, ApiError> {
     let marked = shortened(marked);
     let words: Vec<&str> = marked.split_whitespace().take(MARKED_WORDS).collect();
     let phrase = format!("\"{}\"", words.join(" ").replace('"', " "));
     let mut sources = Vec::new();
-    for kind in [SearchKind::Ref, SearchKind::Chat] {
+    for kind in SearchKind::ALL {
         // A word or two stand everywhere, and tell nobody what to do.
         if words.len() < LEAST_MARKED_WORDS {
             break;
         }
         let question = Question { text: &phrase, kind: Some(kind), limit: MARKED_SOURCES };
-        for hit in desk.search.suggest(&desk.scope.space, question).await? {
-            let entity = match kind {
-                SearchKind::Chat => {
-                    let chat = ConversationId::new(hit.id.as_str());
-                    if !is_imported(&mut desk.read().await?, &chat).await? {
-                        continue;
-                    }
-                    Entity::new(EntityKind::Chat, &hit.id)
-                }
-                _ => Entity::new(EntityKind::Ref, &hit.id),
-            };
+        for hit in desk.search.with_words(&desk.scope.space, question).await? {
+            let entity = Entity::new(kind.into(), &hit.id);
+            if !is_from_elsewhere(&mut desk.read().await?, &entity).await? {
+                continue;
+            }
             let passage = marked.chars().take(MAX_QUOTED_CHARS).collect();
             sources.push(Source { entity, title: hit.title, passage });
         }
@@ -229,7 +268,7 @@ pub async fn marking(desk: &Desk, told: String, marked: &str) -> Result<Sight, A
     Ok(Sight { told: with_marked(told, &marked), sources })
 }
 
-/// What a listener is told about what the person looks at. What a ref says or a chat that was imported,
+/// What a listener is told about what the person looks at. What a ref says or something that was imported,
 /// and what it is called, was written elsewhere.
 pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<Sight, ApiError> {
     let (noun, word) = (entity.kind.noun(), entity.kind.word());
@@ -238,13 +277,7 @@ pub async fn looking_at(desk: &Desk, entity: &Entity, marked: &str) -> Result<Si
         "The person is looking at the {noun} “{title}” (entityType {word}, entityId {id})."
     );
     let marked = shortened(marked);
-    let elsewhere = match entity.kind {
-        EntityKind::Ref => true,
-        EntityKind::Chat => {
-            is_imported(&mut desk.read().await?, &ConversationId::new(entity.id.as_str())).await?
-        }
-        EntityKind::Persona | EntityKind::TestInput | EntityKind::Page | EntityKind::Task => false,
-    };
+    let elsewhere = is_from_elsewhere(&mut desk.read().await?, entity).await?;
     let source = elsewhere.then(|| {
         let quoted = if marked.is_empty() { &title } else { &marked };
         let passage = quoted.chars().take(MAX_QUOTED_CHARS).collect();
@@ -257,6 +290,16 @@ fn shortened(marked: &str) -> String {
     marked.trim().chars().take(MAX_MARKED_CHARS).collect()
 }
 
+/// What is said to a persona, with what was marked quoted before it.
+pub fn quoting(marked: &str, words: &str) -> String {
+    let (marked, words) = (unix_lines(&shortened(marked)), unix_lines(words));
+    if marked.is_empty() {
+        return words;
+    }
+    let quoted: Vec<String> = marked.lines().map(|line| format!("> {line}")).collect();
+    format!("{}\n\n{words}", quoted.join("\n"))
+}
+
 fn with_marked(told: String, marked: &str) -> String {
     if marked.is_empty() {
         return told;
@@ -264,11 +307,29 @@ fn with_marked(told: String, marked: &str) -> String {
     format!("{told}\nThey marked this passage, and mean it:\n«{marked}»")
 }
 
-/// The desk of the server function that is running.
+/// The desk of the server function that is running, for whoever asked for it.
 pub fn desk() -> Result<Desk, ApiError> {
     let state = leptos::context::use_context::<AppState>();
     let state = state.ok_or_else(|| ApiError::Internal { incident: "no state".into() })?;
-    Ok(state.desk())
+    Ok(state.desk(&caller()?))
+}
+
+/// Whether whoever asked for the running server function may decide on drafts, where that is only a part of
+/// what it does.
+pub fn may_decide() -> Result<(), ApiError> {
+    caller()?.may(Class::Decider)
+}
+
+fn caller() -> Result<Caller, ApiError> {
+    let parts = leptos::context::use_context::<Parts>();
+    let caller = parts.as_ref().and_then(|parts| parts.extensions.get::<Caller>());
+    caller.cloned().ok_or_else(sign_in_first)
+}
+
+/// What is told where nobody knows who asks.
+pub fn sign_in_first() -> ApiError {
+    let reason = "Sign in first. If you were signed in, your session is over.";
+    ApiError::SignIn { reason: reason.into() }
 }
 
 /// Whether the running server function answers a form that was sent without JavaScript.
@@ -337,13 +398,21 @@ pub async fn targets(desk: &Desk, text: &str) -> Result<Vec<Target>, ApiError> {
         return Ok(personas.collect());
     }
     let question = Question { text, kind: None, limit: SEARCHED };
-    let hits = desk.search.suggest(&desk.scope.space, question).await?.into_iter();
+    let found = desk.search.suggest(&desk.scope.space, question).await?;
+    // Where less was looked for than could be, that is said, and the page that searches leads on.
+    let note = found.trouble().map(|note| Target {
+        label: note.to_owned(),
+        path: format!("/search?q={}", Url::escape(text)),
+        kind: "search".into(),
+    });
+    let hits = found.items.into_iter();
     // A test input has no name that one would type, and no page.
     let named = hits.filter(|hit| hit.kind != SearchKind::TestInput);
     let found = named.map(|hit| (hit.path(), hit));
     Ok(found
         .map(|(path, hit)| target(hit.kind.into(), hit.title, path))
         .take(MAX_TARGETS)
+        .chain(note)
         .collect())
 }
 
@@ -359,7 +428,7 @@ pub async fn leads(desk: &Desk, text: &str) -> Result<Leads, ApiError> {
 pub fn shown_answer(answer: TestAnswer) -> ShownAnswer {
     let html =
         if answer.status.is_over() { markdown::to_html(&answer.text) } else { String::new() };
-    ShownAnswer { answer, html }
+    ShownAnswer { answer, html, attempt: 0 }
 }
 
 impl FromRef<AppState> for LeptosOptions {
@@ -371,8 +440,10 @@ impl FromRef<AppState> for LeptosOptions {
 impl FromRequestParts<AppState> for Desk {
     type Rejection = ApiError;
 
-    async fn from_request_parts(_: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Ok(state.desk())
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        // Whoever may not come in was stopped before: without a caller this is no place for anybody.
+        let caller = parts.extensions.get::<Caller>().ok_or_else(sign_in_first)?;
+        Ok(state.desk(caller))
     }
 }
 

@@ -3,11 +3,15 @@
 //! The one rule of the room: nothing leaves a [`Link`] that is not of the Space the link was opened
 //! for, and every statement is written once for both databases.
 
+mod account;
+mod alive;
 mod branch;
 mod change;
 mod chat;
+mod company;
 mod connect;
 mod conversation;
+mod copy;
 mod entry;
 mod error;
 mod file;
@@ -22,10 +26,15 @@ mod picture;
 mod playground;
 mod proposal;
 mod publication;
+mod rating;
 mod run;
 mod search;
+mod sent;
+mod session;
+mod session_branch;
 mod settings;
 mod speaker;
+mod terminal;
 mod test_answer;
 mod test_input;
 mod trace;
@@ -41,13 +50,17 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+pub use alive::OwnedRun;
 pub use branch::Voice;
 pub use change::ChangeRow;
+use company::Company;
+pub use company::{Neighbour, processes_on, server_beside};
+pub use copy::{beside_sqlite, copy_sqlite, examine_sqlite, newest_migration, settle_sqlite};
 pub use entry::EntryFilter;
 pub use error::StoreError;
 pub use file::{FilePlace, FileStep};
 pub use job::{Job, JobEnd, Work};
-pub use journal::LogRound;
+pub use journal::{KeptRound, LogRound};
 pub use link::Link;
 pub use news::NewsFeed;
 use news::Newsroom;
@@ -55,8 +68,9 @@ pub use persona::Head;
 pub use picture::{DaySpent, NewPicture, PictureFilter};
 pub use playground::Kept;
 pub use proposal::{Decision, ProposalRow};
-pub use run::{Answered, EventRow, OwnedRun};
+pub use run::{Answered, EventRow};
 pub use search::{FoundDocument, Term, Wanted};
+pub use session::Attempts;
 pub use settings::ModelSettings;
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use trace::TracePage;
@@ -89,6 +103,8 @@ pub struct Store {
     /// Set once the migrations are done; before that nobody gets a link.
     ready: Arc<AtomicBool>,
     newsroom: Newsroom,
+    /// Who else uses the same file.
+    company: Company,
 }
 
 impl Store {
@@ -114,8 +130,13 @@ impl Store {
         Ok(())
     }
 
+    /// Whether the migrations are done. Nothing is asked of the database.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
     fn check_ready(&self) -> Result<(), StoreError> {
-        if self.ready.load(Ordering::Acquire) { Ok(()) } else { Err(StoreError::NotReady) }
+        if self.is_ready() { Ok(()) } else { Err(StoreError::NotReady) }
     }
 }
 

@@ -27,8 +27,7 @@ pub async fn read(link: &mut Link, run: &RunId) -> Result<Trace, ApiError> {
     Ok(Trace::of(&run, source, name, told))
 }
 
-/// What the model was sent at the beginning of a run, where that is kept: not while it goes on outside a
-/// chat, nor when it was interrupted there.
+/// What the model was sent at the beginning of a run, where that is kept: every run keeps it when it begins.
 pub async fn sent(agent: &Agent, scope: &Scope, run: &RunId) -> Result<Option<Sent>, ApiError> {
     match agent.sent_in_run(scope, run).await {
         Ok(sent) => Ok(Some(sent)),

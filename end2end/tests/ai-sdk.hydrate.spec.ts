@@ -163,6 +163,26 @@ for (const [name, sdk] of [["the newest", newest], ["an older", older]] as [stri
       expect(text((await read(sdk, again)).message)).toBe("Whole.");
     });
 
+    test("asks again for an answer that failed before its first word", async () => {
+      house = await House.playing([
+        [{ error: { fault: "bad_request", message: "not like that" } }],
+        [{ text: "Whole." }],
+        [{ text: "More." }],
+      ]);
+      const broken = await read(sdk, await send(sdk, house, [said("Hello")]));
+      expect(broken.errors).toHaveLength(1);
+      expect(text(broken.message)).toBe("");
+
+      const again = await send(sdk, house, [said("Hello")], {
+        trigger: "regenerate-message",
+        messageId: broken.message.id,
+      });
+      const whole = (await read(sdk, again)).message;
+      expect(text(whole)).toBe("Whole.");
+      const more = await send(sdk, house, [said("Hello"), whole, said("Go on", "u2")]);
+      expect(text((await read(sdk, more)).message)).toBe("More.");
+    });
+
     test("is told in a sentence why a message is not taken", async () => {
       house = await House.playing([]);
       await expect(send(sdk, house, [said("  ")])).rejects.toThrow("The message must not be empty.");
@@ -187,6 +207,8 @@ for (const [name, sdk] of [["the newest", newest], ["an older", older]] as [stri
       expect(errors).toEqual([]);
       expect(text(message)).toBe("I begin");
       expect(await transport.reconnectToStream({ chatId: "a-chat" } as any)).toBeNull();
+      // A chat in which nothing was said yet has nothing to be resumed either.
+      expect(await transport.reconnectToStream({ chatId: "not-said-yet" } as any)).toBeNull();
     });
 
     test("goes on where its own history stands", async () => {

@@ -70,6 +70,52 @@ test("a second tab on an older branch says that there is something newer, and go
   await expect(turns(page).first()).toContainText("Another one");
 });
 
+test("while another answer is written, one goes to the one before", async ({ page, request }) => {
+  const { id } = await begin(request);
+  await open(page, `/chats/${id}`);
+  await say(page, long);
+  await answer(page).getByRole("button", { name: "Again" }).click({ timeout: 20_000 });
+  await expect(answer(page).locator(".place")).toHaveText("2 / 2");
+  await expect(answer(page).locator(".prose")).not.toBeEmpty();
+  const { run } = await (await request.get(`/api/chats/${id}/messages`)).json();
+  expect(run.status, "it is in the middle").toBe("running");
+  await expect(answer(page).locator(".place")).toHaveText("2 / 2");
+  await answer(page).getByRole("button", { name: "The one before" }).click();
+  await expect(answer(page).locator(".place")).toHaveText("1 / 2");
+});
+
+test("two tabs stay on two branches, whatever is marked or answered", async ({ page, request, context }) => {
+  const { id } = await begin(request);
+  const said = await (await request.post(`/api/chats/${id}/messages`, { data: { content: "One" } })).json();
+  const done = async (run: string) =>
+    expect.poll(async () => (await (await request.get(`/api/runs/${run}`)).json()).status).toBe("done");
+  await done(said.runId);
+  const again = await (await request.post(`/api/messages/${said.replyId}/regenerate`, { data: {} })).json();
+  await done(again.runId);
+  const other = await context.newPage();
+  await open(page, `/chats/${id}`);
+  await open(other, `/chats/${id}`);
+  const place = (tab: Page) => turns(tab).nth(1).locator(".place");
+  await expect(place(page)).toHaveText("2 / 2");
+  // The browser is at the first answer now, and this tab still shows the second.
+  await turns(other).nth(1).getByRole("button", { name: "The one before" }).click();
+  await expect(place(other)).toHaveText("1 / 2");
+  await turns(page).nth(1).getByText("More…").click();
+  await turns(page).nth(1).getByRole("button", { name: "Bookmark", exact: true }).click();
+  await expect(turns(page).nth(1).getByText("Bookmarked")).toBeVisible();
+  await expect(place(page)).toHaveText("2 / 2");
+  await say(page, long);
+  await expect(answer(page).locator(".prose")).not.toBeEmpty();
+  await turns(other).nth(1).getByRole("button", { name: "The one after" }).click();
+  await expect(place(other)).toHaveText("2 / 2");
+  await turns(other).nth(1).getByRole("button", { name: "The one before" }).click();
+  await expect(place(other)).toHaveText("1 / 2");
+  await expect(answer(page).getByRole("button", { name: "Again" })).toBeVisible({ timeout: 20_000 });
+  await expect(place(page)).toHaveText("2 / 2");
+  await expect(turns(page)).toHaveCount(4);
+  await expect(turns(other)).toHaveCount(2);
+});
+
 test("settings are reused for new chats in this browser", async ({ page, request }) => {
   const { id, name } = await begin(request);
   await open(page, `/chats/${id}?settings=1`);
@@ -85,6 +131,62 @@ test("settings are reused for new chats in this browser", async ({ page, request
   const made = page.url().split("/").pop();
   const { settings } = await (await request.get(`/api/chats/${made}`)).json();
   expect(settings.userPersona).toMatchObject({ name: "Robin", overview: "A sailor & cook" });
+});
+
+test("what is reused is shown, is no more than it says, and is forgotten again", async ({ page, request }) => {
+  const { id } = await begin(request);
+  const box = page.getByLabel(/Reuse the model/);
+  const save = async () => {
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await expect(page.getByRole("status").filter({ hasText: "Saved." })).toBeVisible();
+  };
+  const kept = () => page.evaluate(() => localStorage.getItem("chat-settings"));
+  await open(page, `/chats/${id}?settings=1`);
+  await expect(box).not.toBeChecked();
+  await page.getByLabel("Name", { exact: true }).fill("Robin");
+  await box.check();
+  await save();
+  await expect.poll(async () => [...new URLSearchParams((await kept()) ?? "").keys()]).toEqual([
+    "settings[filled]",
+    "settings[model]",
+    "settings[window]",
+    "settings[name]",
+    "settings[appearance]",
+    "settings[overview]",
+  ]);
+  await expect(box).toBeChecked();
+  await open(page, `/chats/${id}?settings=1`);
+  await expect(box).toBeChecked();
+  await box.uncheck();
+  await save();
+  await expect.poll(kept).toBeNull();
+  await open(page, `/chats/${id}?settings=1`);
+  await expect(box).not.toBeChecked();
+});
+
+test("settings that the server refuses are not reused", async ({ page, request }) => {
+  const { id } = await begin(request);
+  await open(page, `/chats/${id}?settings=1`);
+  await page.getByLabel("Title").fill("   ");
+  await page.getByLabel(/Reuse the model/).check();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("status").filter({ hasText: "The title" })).toBeVisible();
+  expect(await page.evaluate(() => localStorage.getItem("chat-settings"))).toBeNull();
+});
+
+test("of settings that are remembered and cannot be any more, the others are used", async ({ page, request }) => {
+  const { name } = await begin(request);
+  await open(page, "/chats");
+  await page.evaluate(() => {
+    const settings = { "settings[filled]": "true", "settings[model]": "gone", "settings[window]": "12", "settings[name]": "Robin" };
+    localStorage.setItem("chat-settings", new URLSearchParams(settings).toString());
+  });
+  await page.getByRole("combobox", { name: "Talk to" }).selectOption({ label: name });
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await expect(page).toHaveURL(/\/chats\/.+/);
+  await expect(page.getByRole("status").filter({ hasText: "left out: the model." })).toBeVisible();
+  const { settings } = await (await request.get(`/api/chats/${page.url().split("/").pop()}`)).json();
+  expect(settings).toMatchObject({ model: "", window: 12, userPersona: { name: "Robin" } });
 });
 
 test("what is being edited stays while an answer arrives", async ({ page, request }) => {

@@ -144,9 +144,39 @@ test("a long chat is read upwards", async ({ page, request, javaScriptEnabled })
     await request.patch(`/api/messages/${items.at(-1).id}`, { data: { label: "The last one" } });
     await expect(turns(page).last()).toContainText("The last one");
     await expect(turns(page)).toHaveCount(130);
+    // What was loaded above the last ones changes too: at once where one looks, and elsewhere once one does.
+    const { items: nodes } = await (await request.get(`/api/chats/${id}/tree`)).json();
+    await numbered(10).scrollIntoViewIfNeeded();
+    await request.patch(`/api/messages/${nodes[10].id}`, { data: { label: "An early one", bookmarked: true } });
+    await expect(turns(page).nth(10)).toContainText("An early one");
+    await expect(turns(page).nth(10)).toContainText("Bookmarked");
+    await numbered(129).scrollIntoViewIfNeeded();
+    await request.patch(`/api/messages/${nodes[3].id}`, { data: { label: "The third one" } });
+    await request.patch(`/api/messages/${nodes[129].id}`, { data: { label: "Once more" } });
+    await expect(turns(page).last()).toContainText("Once more");
+    await numbered(3).scrollIntoViewIfNeeded();
+    await expect(turns(page).nth(3)).toContainText("The third one");
+    // What is done with one of them is seen there.
+    await turns(page).nth(3).getByText("More…").click();
+    await turns(page).nth(3).getByRole("button", { name: "Bookmark" }).click();
+    await expect(turns(page).nth(3)).toContainText("Bookmarked");
+    await expect(numbered(3)).toBeInViewport();
+    await expect(turns(page)).toHaveCount(130);
+    // Opening and closing something beside the chat leaves one where one was.
+    await turns(page).nth(3).getByText("More…").click();
+    await turns(page).nth(3).getByRole("link", { name: "Show on the map" }).click();
+    await expect(page.getByRole("complementary", { name: "Map" })).toBeVisible();
+    await page.getByRole("link", { name: "Close" }).click();
+    await expect(page.getByRole("complementary", { name: "Map" })).toHaveCount(0);
+    await expect(numbered(3)).toBeInViewport();
+    await expect(turns(page)).toHaveCount(130);
   } else {
     await page.getByRole("link", { name: "Earlier messages" }).click();
     await page.getByRole("link", { name: "Earlier messages" }).click();
     await expect(numbered(0)).toBeVisible();
+    await page.getByRole("link", { name: "Later messages" }).click();
+    await expect(numbered(30)).toBeInViewport();
+    await page.getByRole("link", { name: "The newest messages" }).click();
+    await expect(numbered(129)).toBeVisible();
   }
 });

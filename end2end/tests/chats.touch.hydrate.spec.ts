@@ -47,6 +47,31 @@ test("a finger across a message turns it over, and up and down does not", async 
   await expect(place(page)).toHaveText("2 / 2");
 });
 
+/** What a real finger does: the browser decides by itself whether it scrolls. */
+async function touch(page: Page, selector: string, across: number, down = 0) {
+  const box = (await page.locator(selector).last().boundingBox())!;
+  const session = await page.context().newCDPSession(page);
+  const at = (part: number) => ({ x: box.x + box.width / 2 + across * part, y: box.y + box.height / 2 + down * part });
+  await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [at(0)] });
+  for (const part of [0.1, 0.25, 0.5, 0.75, 1]) {
+    await session.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [at(part)] });
+  }
+  await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await session.detach();
+}
+
+test("a finger on the screen turns a message over, and scrolling it does not @phone", async ({ page, request }) => {
+  const id = await chat(request);
+  await open(page, `/chats/${id}`);
+  await expect(place(page)).toHaveText("2 / 2");
+  await touch(page, ".chat-turn .prose", 10, 90);
+  await expect(place(page)).toHaveText("2 / 2");
+  await touch(page, ".chat-turn .prose", 110);
+  await expect(place(page)).toHaveText("1 / 2");
+  await touch(page, ".chat-turn .prose", -110);
+  await expect(place(page)).toHaveText("2 / 2");
+});
+
 test("what the next message takes follows what is typed", async ({ page, request }) => {
   const id = await chat(request);
   await open(page, `/chats/${id}`);
@@ -72,6 +97,30 @@ test("the map is made larger and smaller by keys and buttons", async ({ page, re
   await expect(page.getByRole("region", { name: "The chosen message" })).toContainText("It rains.");
 });
 
+test("the map is moved by dragging it, and a drag chooses nothing @desktop", async ({ page, request }) => {
+  const { id: personaId } = await persona(request, { systemPrompt: "You are kind." });
+  const messages = Array.from({ length: 60 }, (_, at) => ({
+    id: `m${at}`, parentId: at === 0 ? null : at % 3 === 0 ? `m${at - 2}` : `m${at - 1}`, role: at % 2 === 0 ? "user" : "assistant", content: `Words ${at}`,
+  }));
+  const file = { format: "greenroom-chat", personaId, title: "Wide", messages };
+  const { id } = await (await request.post("/api/chats/import", { data: file })).json();
+  await open(page, `/chats/${id}?map=1&whole=1`);
+  for (let times = 0; times < 4; times++) await page.getByRole("button", { name: "Larger" }).click();
+  const map = page.locator("#map");
+  const scrolled = () => map.evaluate((map) => [map.scrollLeft, map.scrollTop]);
+  await map.evaluate((map) => map.scrollTo(40, 200));
+  const [left, top] = await scrolled();
+  const box = (await map.boundingBox())!;
+  const from = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(from.x - 30, from.y - 90, { steps: 5 });
+  await page.mouse.up();
+  await expect.poll(async () => (await scrolled())[1]).toBe(top + 90);
+  expect((await scrolled())[0]).toBeGreaterThanOrEqual(left);
+  await expect(page.getByRole("region", { name: "The chosen message" })).toHaveCount(0);
+});
+
 test("a browser whose name was lost remembers by itself where it was", async ({ page, request, context }) => {
   const id = await chat(request);
   await open(page, `/chats/${id}`);
@@ -84,6 +133,29 @@ test("a browser whose name was lost remembers by itself where it was", async ({ 
   await open(page, `/chats/${id}`);
   await expect(place(page)).toHaveText("1 / 2");
   await expect(page.getByText("1 newer message on another branch")).toBeVisible();
+});
+
+test("it remembers that in every chat, not only in the first", async ({ page, request, context }) => {
+  const ids = [await chat(request), await chat(request)];
+  for (const id of ids) {
+    await open(page, `/chats/${id}`);
+    await page.getByRole("button", { name: "The one before" }).click();
+    await expect(place(page)).toHaveText("1 / 2");
+    await expect
+      .poll(() => page.evaluate((id) => localStorage.getItem(`leaf ${id}`), id))
+      .toBe(await page.locator("#chat").getAttribute("data-leaf"));
+  }
+  await context.clearCookies();
+  await open(page, `/chats/${ids[0]}`);
+  await expect(place(page)).toHaveText("1 / 2");
+  // On to the other one without loading the page anew.
+  await page.evaluate((path) => {
+    const link = Object.assign(document.createElement("a"), { href: path });
+    document.querySelector("main")!.append(link);
+    link.click();
+  }, `/chats/${ids[1]}`);
+  await expect(page.locator("#chat")).toHaveAttribute("data-chat", ids[1]);
+  await expect(place(page)).toHaveText("1 / 2");
 });
 
 test("the keys of a chat are in the help", async ({ page, request }) => {

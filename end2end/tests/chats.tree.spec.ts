@@ -57,6 +57,48 @@ test("the map finds a message, labels and bookmarks it, and leads there", async 
   await chosen.getByRole("button", { name: "Go there" }).click();
   await expect(turns(page).nth(1)).toContainText("It rains");
   await expect(turns(page).nth(1)).toContainText("The wet one");
+  await expect(turns(page).nth(1)).toBeInViewport();
+  if (javaScriptEnabled) await expect(turns(page).nth(1)).toBeFocused();
+});
+
+test("the map leads to a message far above the end, and one goes on from there", async ({ page, request, javaScriptEnabled }) => {
+  const messages: Said[] = Array.from({ length: 160 }, (_, at) => ({
+    id: `m${at}`,
+    parentId: at === 0 ? null : `m${at - 1}`,
+    role: at % 2 === 0 ? "user" : "assistant",
+    content: at === 30 ? "The lighthouse keeper sneezed." : `Message number ${at}`,
+  }));
+  const { id } = await chat(request, messages);
+  const wanted = turns(page).filter({ hasText: "The lighthouse keeper sneezed." });
+  const numbered = (at: number) => page.locator(".prose").getByText(`Message number ${at}`, { exact: true });
+  await open(page, `/chats/${id}?map=1&find=lighthouse`, javaScriptEnabled);
+  await map(page).locator("ul").getByRole("link", { name: /lighthouse/ }).click();
+  await page.getByRole("region", { name: "The chosen message" }).getByRole("button", { name: "Go there" }).click();
+  await expect(map(page)).toHaveCount(0);
+  await expect(wanted).toBeInViewport();
+  if (javaScriptEnabled) await expect(wanted).toBeFocused();
+  await fitsTheScreen(page);
+  await expect(numbered(159)).toHaveCount(0);
+  await page.getByRole("link", { name: "Later messages" }).click();
+  await expect(numbered(80)).toBeAttached();
+  if (javaScriptEnabled) {
+    // All that was loaded stays, and what is marked is seen.
+    await expect(wanted).toHaveCount(1);
+    await wanted.scrollIntoViewIfNeeded();
+    const { items } = await (await request.get(`/api/chats/${id}/tree`)).json();
+    await request.patch(`/api/messages/${items[30].id}`, { data: { label: "Bless you" } });
+    await expect(wanted).toContainText("Bless you");
+    // What is said is seen at the end.
+    await page.getByRole("textbox", { name: "Say something…" }).fill("Good morning");
+    await page.keyboard.press("Enter");
+    await expect(page.locator(".chat-turn.you").filter({ hasText: "Good morning" })).toBeAttached();
+    await expect(turns(page).last()).toBeInViewport();
+    await expect(page).toHaveURL(`/chats/${id}`);
+    await expect(numbered(159)).toBeAttached();
+  } else {
+    await page.getByRole("link", { name: "The newest messages" }).click();
+    await expect(numbered(159)).toBeVisible();
+  }
 });
 
 test("any branch is compared by choosing it on the map", async ({ page, request, javaScriptEnabled }) => {

@@ -1,6 +1,6 @@
 // Deciding on drafts: in the rail, in the Inbox, in both at once, and taking it back in the audit.
 import { type Locator, type Page } from "@playwright/test";
-import { answered, ask, expect, open, persona, rail, read, say, test } from "./house";
+import { answered, ask, expect, open, persona, rail, read, say, shown, test, unseen } from "./house";
 
 const prompt = "Be kind first.\nAsk once.\nStay on the point, and go slowly.\nBe kind last.";
 const waiting = (page: Page) => rail(page).locator(".draft");
@@ -61,6 +61,27 @@ test("keys go from draft to draft and open one to be edited, and only marked wor
   expect((await read(request, id)).systemPrompt).toBe(prompt.replace("kind first", "warm first"));
 });
 
+test("keys go on from a draft that was decided on, and take the marked words only", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await open(page, `/personas/${id}`);
+  await say(page, "Change the name to Zed, replace 'kind' with 'warm' in the system prompt, and add a test input: 'Where is it?'");
+  await expect(waiting(page)).toHaveCount(3);
+  await answered(page);
+  const [first, second, third] = [0, 1, 2].map((at) => waiting(page).nth(at));
+  await first.focus();
+  await page.keyboard.press("r");
+  await page.keyboard.press("Enter");
+  await expect(first).toContainText("Rejected");
+  await page.keyboard.press("j");
+  await expect(second).toBeFocused();
+  await page.keyboard.press("j");
+  await expect(third).toBeFocused();
+  await second.getByRole("checkbox", { name: "Change 2" }).uncheck();
+  await page.keyboard.press("a");
+  await expect(second).toContainText("Accepted");
+  expect((await read(request, id)).systemPrompt).toBe(prompt.replace("kind first", "warm first"));
+});
+
 test("a draft that does not fit any more shows both texts, and is joined by hand", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief." });
   await ask(request, id, "Replace 'brief' with 'long' in the system prompt");
@@ -85,6 +106,117 @@ test("a draft that does not fit any more shows both texts, and is joined by hand
   await draft.getByRole("button", { name: "Save the left text" }).click();
   await expect(draft).toContainText("Accepted");
   await expect(page.locator("#system-prompt")).toHaveValue("Be long and funny.");
+});
+
+test("what one wrote on a draft that does not fit any more stands beside what is saved, and stays there", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await ask(request, id, "Replace 'brief' with 'long' in the system prompt");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const draft = waiting(page);
+  await draft.getByText("Edit…").click();
+  await draft.getByRole("textbox", { name: "system prompt" }).fill("Be very long.");
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be funny." } });
+  await draft.getByRole("button", { name: "Accept this" }).click();
+  for (const reload of [false, true]) {
+    if (reload) await open(page, `/personas/${id}`);
+    await expect(draft).toContainText("In conflict");
+    await expect(draft.getByLabel("The draft’s system prompt")).toHaveValue("Be very long.");
+    await expect(draft.getByLabel("Saved now")).toHaveValue("Be funny.");
+  }
+  await draft.getByRole("button", { name: "Save the left text" }).click();
+  await expect(draft).toContainText("Accepted");
+  expect((await read(request, id)).systemPrompt).toBe("Be very long.");
+});
+
+test("a draft that is decided on elsewhere shows that, whatever is written on it here", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await ask(request, id, "Replace 'kind' with 'warm' in the system prompt, and change the name to Zed");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const [words, named] = [waiting(page).first(), waiting(page).last()];
+  await words.getByRole("checkbox", { name: "Change 2" }).uncheck();
+  await named.getByText("Reject…").click();
+  await named.getByRole("textbox", { name: "Why? Its author is told." }).fill("Not so");
+  for (const [draft, way] of [[words, "approve"], [named, "reject"]] as const) {
+    await request.post(`/api/pending-changes/${await draft.getAttribute("data-draft")}/${way}`, { data: {} });
+    await expect(draft).toContainText(way === "approve" ? "Accepted" : "Rejected");
+  }
+  await expect(rail(page).getByRole("button", { name: /Accept/ })).toHaveCount(0);
+  const kept = () => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("unsaved draft")));
+  await expect.poll(kept).toEqual([]);
+});
+
+test("what is written on drafts stays while one talks, goes to another page and comes back, until it is decided", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await ask(request, id, "Replace 'kind' with 'warm' in the system prompt, and change the name to Zed");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const [words, named] = [waiting(page).first(), waiting(page).last()];
+  const mine = named.getByRole("textbox", { name: "name" });
+  const why = words.getByRole("textbox", { name: "Why? Its author is told." });
+  const second = words.getByRole("checkbox", { name: "Change 2" });
+  const stays = async () => {
+    await expect(mine).toBeVisible();
+    await expect(mine).toHaveValue("Zoe");
+    await expect(why).toBeVisible();
+    await expect(why).toHaveValue("Not so");
+    await expect(second).not.toBeChecked();
+  };
+  await second.uncheck();
+  await words.getByText("Reject…").click();
+  await why.fill("Not so");
+  await named.getByText("Edit…").click();
+  await mine.fill("Zoe");
+
+  await say(page, "What is the name?");
+  await expect(rail(page).locator(".turn")).toHaveCount(4);
+  await answered(page);
+  await stays();
+  // Where the companion listens, its conversation takes the place of this one.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Bin" }).click();
+  await expect(rail(page).getByRole("heading", { name: "Companion" })).toBeVisible();
+  await page.goBack();
+  await expect(rail(page).locator(".turn")).toHaveCount(4);
+  await stays();
+  await open(page, `/personas/${id}`);
+  await shown(page, "pinned");
+  await stays();
+
+  await mine.fill("Zora");
+  await named.getByRole("button", { name: "Accept this" }).click();
+  await expect(named).toContainText("Accepted");
+  await words.getByRole("button", { name: "Reject", exact: true }).click();
+  await expect(words).toContainText("Rejected");
+  await expect(words).toContainText("Not so");
+  expect((await read(request, id)).name).toBe("Zora");
+  // Nothing of it is kept.
+  const kept = () => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("unsaved draft")));
+  await expect.poll(kept).toEqual([]);
+});
+
+test("after a while out of sight, what was unmarked stays so, and one reads on where one was", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await ask(request, id, "Replace 'kind' with 'warm' in the system prompt");
+  for (let more = 0; more < 8; more++) await ask(request, id, "Thanks");
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const [words, turns] = [waiting(page).first(), rail(page).locator(".turn")];
+  await expect(turns).toHaveCount(18);
+  await words.getByRole("checkbox", { name: "Change 2" }).uncheck();
+  const body = page.locator("#rail-body");
+  await body.evaluate((body) => body.scrollTo(0, 10));
+  await unseen(page, () => ask(request, id, "Thanks"));
+  await expect(turns.last()).toContainText(/demo/);
+  await expect(turns).toHaveCount(20);
+  expect(await body.evaluate((body) => body.scrollTop)).toBeLessThan(100);
+  await expect(words.getByRole("checkbox", { name: "Change 1" })).toBeChecked();
+  await expect(words.getByRole("checkbox", { name: "Change 2" })).not.toBeChecked();
+  await words.getByRole("button", { name: "Accept the marked" }).click();
+  await expect(words).toContainText("Accepted");
+  expect((await read(request, id)).systemPrompt).toBe(prompt.replace("kind first", "warm first"));
 });
 
 /** Notes when a page hears of a draft. */

@@ -69,9 +69,37 @@ test("a change from elsewhere appears at once, and meets what is being typed", a
   await page.locator("#system-prompt").fill("Be very brief.\nBe kind.\nAsk.\n");
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be brief.\nBe kind.\nAsk twice.\n" } });
   await expect(page.locator("#system-prompt")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
+  await expect(page.locator(".notices")).toContainText("A change from elsewhere was merged into your text.");
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be terse.\nBe kind.\nAsk twice.\n" } });
   await expect(page.getByLabel("Yours")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
   await expect(page.getByLabel("Theirs")).toHaveValue("Be terse.\nBe kind.\nAsk twice.\n");
+});
+
+test("the cursor stays in the words that are being typed when a change from elsewhere comes", async ({ page, request }) => {
+  const before = "Greet.\n\nBe brief.\n\nBe kind.\n\nAsk.";
+  const elsewhere = "Greet everybody.\n\nBe brief.\n\nBe kind.\n\nAsk.";
+  const { id } = await persona(request, { systemPrompt: before });
+  const inputs = `/api/storage/personas/${id}/test-inputs`;
+  const input = await (await request.post(inputs, { data: { content: before } })).json();
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  const fields = [
+    { area: page.locator("#system-prompt"), change: () => request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: elsewhere } }) },
+    { area: page.locator(`#test-${input.id}`), change: () => request.put(`${inputs}/${input.id}`, { data: { content: elsewhere } }) },
+  ];
+  for (const { area, change } of fields) {
+    await area.focus();
+    await area.evaluate((area: HTMLTextAreaElement) => area.setSelectionRange(11, 11));
+    await page.keyboard.type("very ");
+    await expect(area).toHaveValue(before.replace("brief", "very brief"));
+    expect((await change()).ok()).toBe(true);
+    await expect(area).toHaveValue(elsewhere.replace("brief", "very brief"));
+    await expect(page.locator(".notices")).toContainText("A change from elsewhere was merged into your text.");
+    await page.keyboard.type("very ");
+    await expect(area).toHaveValue(elsewhere.replace("brief", "very very brief"));
+    await page.locator(".notices").getByRole("button", { name: "Close" }).click();
+  }
 });
 
 test("a server that is away loses nothing", async ({ page, context, request }) => {

@@ -61,6 +61,19 @@ export async function deaf(page: Page) {
   await page.route("**/api/live", (route) => route.abort());
 }
 
+/** Nobody looks at a page for so long that it stops to listen; `meanwhile` is what it misses. Its clock is ours. */
+export async function unseen(page: Page, meanwhile: () => Promise<unknown>) {
+  const turn = (state: string) =>
+    page.evaluate((state) => {
+      Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+    }, state);
+  await turn("hidden");
+  await page.clock.runFor(21_000);
+  await meanwhile();
+  await turn("visible");
+}
+
 /** The page must not be wider than the screen. */
 export async function fitsTheScreen(page: Page) {
   const [content, screen] = await page.evaluate(() => [

@@ -49,8 +49,11 @@ test("what was not saved is back after leaving by a key, and can be thrown away"
 
   // Somebody else wrote meanwhile: nothing is lost when it is saved.
   await request.put(`/api/storage/pages/${id}`, { data: { body: "At first: saved" } });
+  const moved = page.getByText("This was changed elsewhere.");
+  await expect(moved).toBeVisible();
   await page.keyboard.press("Control+s");
   await expect(text).toHaveValue("At first: saved, and more");
+  await expect(moved).toBeHidden();
 
   await text.fill("a slip");
   await page.getByRole("button", { name: "Discard" }).click();

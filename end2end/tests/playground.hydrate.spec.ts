@@ -128,3 +128,102 @@ test("files come from this computer and go there", { tag: "@desktop" }, async ({
   ]);
   expect(download.suggestedFilename()).toBe("files.zip");
 });
+
+test("a step of a trace is gone on from with another prompt, on a branch of its session", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  const session = page.url();
+  await turns(page).last().getByRole("link", { name: "Trace" }).click();
+  await page.getByRole("region", { name: "Spans over time" }).getByRole("link", { name: /llm_call.*step 1/ }).click();
+  await page.getByText("Change the prompt and run on from here").click();
+  await expect(page.getByText("It goes on as a branch of its own session")).toBeVisible();
+  await page.getByLabel("What the model is told").fill("You are handy, and short.");
+  await page.getByRole("button", { name: "Run on" }).click();
+  await expect(page).toHaveURL(session);
+  await expect(page.getByText("another prompt is tried on this branch")).toBeVisible();
+  await expect(turns(page).last()).toContainText("2 / 2", { timeout: 20_000 });
+  await turns(page).last().getByRole("button", { name: "The one before" }).click();
+  await expect(page.getByText("another prompt is tried on this branch")).toHaveCount(0);
+  await fitsTheScreen(page);
+});
+
+test("a tool's result is changed from its call in a trace, and the run goes on with it", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  const session = page.url();
+  await turns(page).last().getByRole("link", { name: "Trace" }).click();
+  await page.getByRole("region", { name: "Spans over time" }).getByRole("link", { name: /tool_call/ }).first().click();
+  await page.getByText("Change this result and run on from here").click();
+  await page.getByLabel("What the tool gave").fill("Only a cat.");
+  await page.getByRole("button", { name: "Run on" }).click();
+  await expect(page).toHaveURL(session);
+  await expect(turns(page).last()).toContainText("2 / 2", { timeout: 20_000 });
+  await turns(page).last().getByRole("link", { name: "Trace" }).click();
+  await expect(page.locator("#span")).toContainText("Result of ls before this run");
+});
+
+test("a version and a model are chosen, an error says what is wrong, and another model answers", async ({ page, request }) => {
+  const { id } = await handy(request, "You know all about {{topic}}.");
+  const data = { systemPrompt: "You are handy." };
+  expect((await request.put(`/api/storage/personas/${id}`, { data })).ok()).toBe(true);
+  await open(page, `/playground/${id}`);
+  await page.getByText("Variables of versions before").click();
+  await page.getByLabel("{{topic}}").fill("clocks");
+  await page.getByLabel("Version", { exact: true }).selectOption("2");
+  await page.getByLabel("Model", { exact: true }).selectOption("gemini-2.5-flash");
+  await page.getByLabel("First message").fill("List the files");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await expect(page.getByText("v2 · gemini-2.5-flash")).toBeVisible();
+  // Nobody has a key for it.
+  await expect(turns(page).last()).toContainText(/key/i, { timeout: 20_000 });
+  await expect(turns(page).last().getByRole("button", { name: "Retry" })).toBeVisible();
+  await turns(page).last().getByRole("combobox", { name: "Model" }).selectOption("demo");
+  await turns(page).last().getByRole("button", { name: "Answer again" }).click();
+  await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
+  await page.locator("#served").getByRole("link", { name: "Settings" }).click();
+  await expect(page.getByLabel("{{topic}}")).toHaveValue("clocks");
+  await expect(page.getByLabel("Version")).toHaveValue("2");
+  await fitsTheScreen(page);
+});
+
+test("Python is run, and its step shows what went in, what came out and how long it took", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "Calculate 6 * 7");
+  await expect(turns(page).last()).toContainText("42");
+  const step = turns(page).last().locator("details.step").filter({ hasText: "execute" });
+  await expect(step.locator("summary")).toContainText(/\d+(\.\d+)? m?s/);
+  await step.locator("summary").click();
+  await expect(step.locator("pre").first()).toContainText("print(6 * 7)");
+  await expect(step.locator("pre").last()).toContainText("42");
+});
+
+test("a text that is being written stays while the persona rewrites its file, and nothing is written over", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, 'Write "milk" to list.txt');
+  const sessionId = page.url().split("/").pop();
+  await files(page).getByRole("link", { name: "list.txt" }).click();
+  await page.getByLabel("Content").fill("bread, typed by hand");
+  const messages = [{ role: "user", content: 'Write "eggs" to list.txt' }];
+  const said = await request.post(`/api/agents/${id}/playground/chat`, { data: { sessionId, messages } });
+  expect(said.ok()).toBe(true);
+  await expect(turns(page)).toHaveCount(4, { timeout: 20_000 });
+  await expect(page.getByLabel("Content")).toHaveValue("bread, typed by hand");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("The file was changed meanwhile. Yours is not saved yet.")).toBeVisible();
+  await expect(page.getByLabel("What stands there now")).toHaveValue("eggs");
+  await expect(page.getByLabel("Your text")).toHaveValue("bread, typed by hand");
+  await fitsTheScreen(page);
+  await page.getByRole("button", { name: "Save mine" }).click();
+  await expect(page.getByText("The file is saved.")).toBeVisible();
+  await expect(page.getByLabel("Content")).toHaveValue("bread, typed by hand");
+});
+
+test("an upload that is too large is refused with a sentence", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  const upload = { name: "large.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(20 * 1024 * 1024) };
+  await page.getByLabel("Files from this computer").setInputFiles(upload);
+  await page.getByRole("button", { name: "Upload" }).click();
+  await expect(page.getByText("at most 16384 KiB are taken")).toBeVisible();
+  await expect(files(page).getByRole("link", { name: "large.bin" })).toHaveCount(0);
+});

@@ -1,6 +1,6 @@
 // The bar, the panel and the drafts in it: every transition of the panel, two tabs, reload, Stop.
 import { type Page } from "@playwright/test";
-import { answered, ask, expect, open, persona, rail, read, say, shown, test } from "./house";
+import { answered, ask, expect, open, persona, rail, read, say, shown, test, unseen } from "./house";
 
 const prompt = "Be brief and kind.\nAsk once.\nNever shout.";
 
@@ -96,6 +96,108 @@ test("a panel that shows itself is hidden by a click away, Esc or its button, an
   await page.keyboard.press("Escape");
   await ask(request, id, "Hello");
   await expect(output.locator(".badge")).toHaveText("1");
+});
+
+test("what is said elsewhere is counted where it is listened to, also where the panel was never open", async ({ page, context, request }) => {
+  const { id } = await persona(request);
+  const stranger = await persona(request);
+  const elsewhere = await context.newPage();
+  await open(elsewhere, `/personas/${stranger.id}`);
+  await open(page, `/personas/${id}`);
+  const badge = (tab: Page) => tab.getByRole("button", { name: "Show output" }).locator(".badge");
+  await ask(request, id, "Hello");
+  await expect(badge(page)).toHaveText("1");
+  await ask(request, id, "Thanks");
+  await expect(badge(page)).toHaveText("2");
+  // Another persona's page listens to another conversation.
+  await ask(request, stranger.id, "Hello");
+  await expect(badge(elsewhere)).toHaveText("1");
+  await expect(badge(page)).toHaveText("2");
+  await page.getByRole("button", { name: "Show output" }).click();
+  await expect(badge(page)).toHaveCount(0);
+  await expect(rail(page).locator(".turn")).toHaveCount(4);
+  await page.keyboard.press("Escape");
+  // What another tab asks is new here, and counted once though it is heard twice.
+  const other = await context.newPage();
+  await open(other, `/personas/${id}`);
+  await say(other, "What is the name?");
+  await answered(other);
+  await expect(badge(page)).toHaveText("1");
+  await expect(rail(page).locator(".turn")).toHaveCount(6);
+  await expect(badge(elsewhere)).toHaveText("1");
+});
+
+test("what ended while nobody looked is counted, also where the panel was never open", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request);
+  await ask(request, id, "Hello");
+  await page.clock.install();
+  const known = page.waitForResponse((answer) => answer.url().includes("/rail?"));
+  await open(page, `/personas/${id}`);
+  await (await known).finished();
+  const badge = page.getByRole("button", { name: "Show output" }).locator(".badge");
+  await expect(badge).toHaveCount(0);
+  await unseen(page, () => ask(request, id, "Thanks"));
+  await expect(badge).toHaveText("1");
+});
+
+test("a stream that is refused is not the end of the answer, and what was said stays when it cannot be loaded", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id, name } = await persona(request, { systemPrompt: prompt });
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  const refused = page.waitForResponse((answer) => answer.url().includes("/rail/runs/"));
+  await page.route("**/rail/runs/*", (route) => route.fulfill({ status: 503, body: "" }), { times: 1 });
+  await say(page, "What is the name?");
+  expect((await refused).status()).toBe(503);
+  const told = page.locator("p.sr[role=status]");
+  await expect(told).toHaveText(`${name}’s agent is answering.`);
+  await expect(page.locator("#composer").getByRole("button", { name: "Stop" })).toBeVisible();
+  await page.clock.runFor(3500);
+  await answered(page);
+  await expect(rail(page).locator(".turn").last()).toContainText(name);
+  await expect(page.locator("#composer").getByRole("button", { name: "Stop" })).toHaveCount(0);
+
+  await page.route("**/rail?*", (route) => route.abort(), { times: 1 });
+  await say(page, "Thanks");
+  await expect(page.locator(".notices")).toContainText("could not be reached");
+  await expect(rail(page).locator(".turn").nth(1)).toContainText(name);
+});
+
+test("the panel stays for two seconds at the least and thirty at the most", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await say(page, "What is the name?");
+  await answered(page);
+  await stopClock(page);
+  const stays = rail(page).locator("select");
+  await stays.selectOption("2");
+  // The cursor would hold it.
+  await page.locator("#composer-words").focus();
+  await page.clock.runFor(1500);
+  await shown(page, "visible");
+  await page.clock.runFor(1000);
+  await shown(page, "hidden");
+  await stays.evaluate((select: HTMLSelectElement) => {
+    select.value = "30";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await say(page, "Thanks");
+  await expect(rail(page).locator(".turn-foot").filter({ hasText: "demo" })).toHaveCount(2);
+  await answered(page);
+  await rail(page).hover();
+  await page.mouse.move(5, 60);
+  await page.clock.runFor(29_000);
+  await shown(page, "visible");
+  await page.clock.runFor(2000);
+  await shown(page, "hidden");
+  await page.clock.resume();
+  for (const [remembered, seconds] of [["1", "2"], ["31", "30"], ["4294967295", "30"], ["0", "0"]]) {
+    await page.evaluate((value) => localStorage.setItem("rail-patience", value), remembered);
+    await open(page, `/personas/${id}`);
+    await expect(stays).toHaveValue(seconds);
+  }
 });
 
 test("an answer that comes meanwhile starts the panel's time anew", async ({ page, request }) => {
@@ -243,6 +345,22 @@ test("Stop works from another tab and keeps the words in both, and Retry answers
   }
 });
 
+test("Continue says the rest of an answer that was stopped", async ({ page, request }) => {
+  const words = Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ");
+  const { id } = await persona(request, { systemPrompt: words });
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await say(page, "Show the prompt");
+  const last = rail(page).locator(".turn").last();
+  await expect(last.locator(".prose").last()).toContainText("word3");
+  await last.getByRole("button", { name: "Stop" }).click();
+  await expect(last).toContainText("Stopped.");
+  await last.getByRole("button", { name: "Continue" }).click();
+  await expect(rail(page).locator(".turn")).toHaveCount(4);
+  await expect(last).toContainText("word199", { timeout: 20_000 });
+  await expect(last).not.toContainText("word0 ");
+});
+
 test("a new conversation leaves the old one within reach", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: prompt });
   await open(page, `/personas/${id}`);
@@ -258,11 +376,25 @@ test("a new conversation leaves the old one within reach", async ({ page, reques
 test("what is marked goes along, and the panel's width is moved by keys and remembered", async ({ page, request, isMobile }) => {
   const { id } = await persona(request, { systemPrompt: prompt });
   await open(page, `/personas/${id}`);
-  await page.locator("#system-prompt").evaluate((area: HTMLTextAreaElement) => area.setSelectionRange(0, 9));
+  const mark = (end: number) =>
+    page.locator("#system-prompt").evaluate((area: HTMLTextAreaElement, end) => {
+      area.focus();
+      area.setSelectionRange(0, end);
+    }, end);
+  await mark(9);
   await page.locator("#composer-words").focus();
   await expect(page.locator(".marked")).toContainText("Be brief");
   await page.getByRole("button", { name: "Leave the marked passage out" }).click();
   await expect(page.locator(".marked")).toHaveCount(0);
+  // What was marked before one went elsewhere is not meant any more.
+  await mark(2);
+  await page.locator("#name").focus();
+  await page.locator("#composer-words").focus();
+  await expect(page.locator(".marked")).toHaveCount(0);
+  await mark(2);
+  await page.keyboard.press("Control+/");
+  await expect(page.locator(".marked")).toContainText("Be");
+  await page.getByRole("button", { name: "Leave the marked passage out" }).click();
   if (isMobile) return;
   await page.getByRole("button", { name: "Show output" }).click();
   const before = (await rail(page).boundingBox())!.width;
@@ -273,6 +405,64 @@ test("what is marked goes along, and the panel's width is moved by keys and reme
   await open(page, `/personas/${id}`);
   await shown(page, "pinned");
   await expect.poll(async () => (await rail(page).boundingBox())!.width).toBe(before + 48);
+});
+
+test("an earlier conversation stays while its answer is asked for again, and Esc closes its list first", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await open(page, `/personas/${id}`);
+  await say(page, "What is the name?");
+  await answered(page);
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await expect(rail(page).locator(".turn")).toHaveCount(0);
+  const list = rail(page).locator("details.popover");
+  const turn = rail(page).locator(".turn").last();
+  await list.locator("summary").click();
+  await page.keyboard.press("Escape");
+  await expect(list).not.toHaveAttribute("open");
+  await expect(rail(page)).toBeVisible();
+  await list.locator("summary").click();
+  await rail(page).locator(".popup button").first().click();
+  await expect(rail(page)).toContainText("This is an earlier conversation.");
+  const first = await turn.getAttribute("id");
+  await turn.getByRole("button", { name: "Retry" }).click();
+  await expect(turn).not.toHaveAttribute("id", first!);
+  await answered(page);
+  await expect(rail(page)).toContainText("This is an earlier conversation.");
+  await expect(rail(page).locator(".turn.you")).toContainText("What is the name?");
+});
+
+test("the panel ends where the bar begins, however much is written in it", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: prompt });
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await shown(page, "pinned");
+  await page.locator("#composer-words").fill("one\ntwo\nthree\nfour\nfive\nsix");
+  const gap = async () => {
+    const [panel, bar] = [(await rail(page).boundingBox())!, (await page.locator("#bar").boundingBox())!];
+    return Math.abs(panel.y + panel.height - bar.y);
+  };
+  await expect.poll(gap).toBeLessThan(2);
+});
+
+test("a passage of a page that is marked with the mouse goes along, and is left behind with its page", { tag: "@desktop" }, async ({ page, request }) => {
+  const data = { title: "Marked", body: "Zeppelins fly.\n\nHarbours stay." };
+  const made = await (await request.post("/api/storage/pages", { data })).json();
+  await open(page, `/pages/${made.id}`);
+  await page.getByRole("link", { name: "Preview" }).click();
+  const [marked, bar] = [page.locator(".marked"), page.locator("#composer-words")];
+  await page.getByText("Zeppelins fly.").dblclick({ position: { x: 20, y: 10 } });
+  await bar.click();
+  await expect(marked).toContainText("Zeppelins");
+  await page.getByText("Harbours stay.").dblclick({ position: { x: 20, y: 10 } });
+  await page.keyboard.press("Control+/");
+  await expect(bar).toBeFocused();
+  await expect(marked).toContainText("Harbours");
+  await bar.fill("What is this?");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "Bin" }).click();
+  await expect(page.getByRole("heading", { name: "Bin", exact: true })).toBeVisible();
+  await expect(marked).toHaveCount(0);
+  await expect(bar).toHaveValue("What is this?");
 });
 
 test("a message that cannot be sent stays in the bar", async ({ page, context, request }) => {

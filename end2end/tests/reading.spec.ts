@@ -156,7 +156,7 @@ test("a service is added with the place of its key, never with the key", async (
     await form.getByLabel("Its word in model strings").fill(word);
     await form.getByLabel("Label").fill(`Server ${word}`);
     await form.getByLabel("Address").fill("http://127.0.0.1:9/v1");
-    await form.getByLabel("Key").fill(key);
+    await form.getByLabel("Key", { exact: true }).fill(key);
     await form.getByRole("button", { name: "Add service" }).click();
   };
   await fill("sk-not-a-place");
@@ -165,6 +165,30 @@ test("a service is added with the place of its key, never with the key", async (
   const row = page.locator(".services li", { hasText: `Server ${word}` });
   await expect(row).toContainText("no key");
   await row.getByText(`Server ${word}`).click();
+  await row.getByRole("button", { name: "Remove" }).click();
+  await expect(row).toHaveCount(0);
+});
+
+test("a pasted key is shown by its last letters and forgotten at another address", async ({ page, javaScriptEnabled }) => {
+  const word = `pasted-${Date.now()}-${process.pid}`;
+  await open(page, "/settings", javaScriptEnabled);
+  await page.getByText("Add a service").click();
+  const form = page.locator("form", { has: page.getByRole("button", { name: "Add service" }) });
+  await form.getByLabel("Its word in model strings").fill(word);
+  await form.getByLabel("Label").fill(`Server ${word}`);
+  await form.getByLabel("Address").fill("http://127.0.0.1:9/v1");
+  await form.getByLabel("Or paste a key").fill("c4n4ry-0123456789-wxyz");
+  await form.getByRole("button", { name: "Add service" }).click();
+  const row = page.locator(".services li", { hasText: `Server ${word}` });
+  await expect(row).toContainText("key found");
+  expect(await page.content()).not.toContain("c4n4ry");
+  await row.getByText(`Server ${word}`).click();
+  await expect(row.getByLabel("Key", { exact: true })).toHaveValue("sealed:…wxyz");
+  await row.getByLabel("Address").fill("http://127.0.0.1:10/v1");
+  await row.getByRole("button", { name: "Save" }).click();
+  await expect(row).toContainText("needs no key");
+  await row.getByText(`Server ${word}`).click();
+  await expect(row.getByLabel("Key", { exact: true })).toHaveValue("");
   await row.getByRole("button", { name: "Remove" }).click();
   await expect(row).toHaveCount(0);
 });

@@ -34,6 +34,32 @@ test("who listens and what they see is said, an answer is announced but not read
   await expect(output).toContainText("changeId");
 });
 
+test("an answer is copied, and where the browser does not let it be that is said", { tag: "@desktop" }, async ({ page, context, request }) => {
+  const { id, name } = await persona(request);
+  await ask(request, id, "What is the name?");
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const copy = rail(page).getByRole("button", { name: "Copy this answer" });
+  const told = page.locator(".notices");
+  await copy.click();
+  await expect(told).toContainText("Copied.");
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(name);
+  // One that refuses, and none at all, as on a page that came without encryption.
+  for (const clipboard of ["refuses", "none"]) {
+    await open(page, `/personas/${id}`);
+    await shown(page, "pinned");
+    await page.evaluate((clipboard) => {
+      const refuses = { writeText: () => Promise.reject(new Error("no")) };
+      const value = clipboard === "none" ? undefined : refuses;
+      Object.defineProperty(navigator, "clipboard", { value, configurable: true });
+    }, clipboard);
+    await copy.click();
+    await expect(told).toContainText("The browser did not let it be copied.");
+    await expect(told).not.toContainText("Copied.");
+  }
+});
+
 test("elsewhere the companion listens, and sees what one looks at", { tag: "@desktop" }, async ({ page, request }) => {
   const word = `airship${Date.now()}`;
   const made = await request.post("/api/storage/pages", { data: { title: `About ${word}` } });

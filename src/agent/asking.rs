@@ -8,33 +8,52 @@ use futures_util::{
 };
 use tokio::time::Instant;
 
-use super::{Agent, driver::Brief, notes, voices, window};
+use super::{
+    Agent,
+    driver::Brief,
+    manager, notes,
+    room::{Allowance, Bound, Room},
+    voices, window,
+};
 use crate::{
     domain::{
+        budget::Taken,
         error::ApiError,
-        message::{Message, Part, PartBody},
-        run::Run,
+        message::{Message, Part, PartBody, Turn},
+        run::{Run, Usage},
         tokens::estimate,
     },
-    providers::{Ask, ModelEvent, ProviderError},
+    providers::{Ask, ModelEvent, ProviderError, ToolSpec},
     store::{Link, StoreError},
 };
+
+/// Which part of a model's window is left free: tokens are only estimated.
+const MARGIN: u64 = 32;
 
 /// What a model answers, piece by piece. Dropping it closes the connection.
 pub(super) type Answer = Peekable<BoxStream<'static, Result<ModelEvent, ProviderError>>>;
 
-/// An answer that was asked for before its run was driven.
+/// An answer that was asked for.
 pub(super) struct Asked {
     /// The answer.
     pub answer: Answer,
+    /// About how many tokens the question has.
+    pub reading: u64,
+    /// How long the answer may be, when something limits it.
+    pub room: Option<Room>,
+    /// What it may take at most, where that is counted.
+    pub held: Option<Taken>,
     /// When it was asked for.
     pub at: Instant,
 }
 
+/// What came of wanting to ask: an answer, or the limit that leaves no room for one.
+pub(super) type Asking = Result<Asked, Bound>;
+
 impl Agent {
     /// Asks the model of a run: the branch as this link sees it, and what the run has said and done so
     /// far. What was only just `said` is not read again. Nothing is sent before the answer is polled, and
-    /// nothing of the branch is held from then on.
+    /// nothing of the branch is held from then on. No longer answer is asked for than what is `left` allows.
     pub(super) async fn ask_model(
         &self,
         link: &mut Link,
@@ -42,8 +61,11 @@ impl Agent {
         brief: &Brief,
         said: Option<Message>,
         so_far: Vec<Part>,
-    ) -> Result<Answer, ApiError> {
+        left: Allowance,
+    ) -> Result<Asking, ApiError> {
         let (route, model) = (&brief.route, &brief.route.model);
+        // What was only just said is asked for the first time.
+        let is_new = said.is_some();
         let mut branch = match (&brief.chat, said) {
             (Some(chat), _) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
             (None, None) => link.branch(&run.message_id).await?,
@@ -64,7 +86,15 @@ impl Agent {
         };
         let decided = notes::decided(link, run, &branch).await?;
         let context = brief.context.as_ref().map(|sight| sight.told.as_str());
-        notes::add(&mut branch, context, decided);
+        let tried = if is_new { Vec::new() } else { notes::tried(link, run, &decided).await? };
+        notes::add(&mut branch, context, &tried, &decided);
+        if let Some(window) = &brief.window {
+            let from = branch.iter().position(|message| message.id == window.first);
+            branch.drain(..from.unwrap_or_default());
+            if window.cut_results {
+                manager::cut_results(&mut branch);
+            }
+        }
         if !so_far.is_empty() {
             branch.push(run.reply(so_far));
         }
@@ -74,24 +104,53 @@ impl Agent {
                 message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
             }
         }
-        let max_tokens = self.answer_tokens(route);
+        let usual = self.answer_tokens(route);
         let system = brief.system();
-        let reserved = estimate(&system) as u64 + max_tokens;
+        let tools = if model.tools { brief.tools.specs() } else { &[] };
+        let told = reading(&system, &[], tools);
+        let reserved = told + usual + model.context / MARGIN;
+        window::shorten(&mut branch, model.context.saturating_sub(reserved));
         let turns = window::fit(branch, window::room(model.context, reserved), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
+        });
+        let reading = told + reading("", &turns, &[]);
+        let room = left.room(reading, model.price).map(|room| room.beside(usual));
+        if let Some(room) = room.filter(|room| !room.is_enough()) {
+            return Ok(Err(room.bound));
+        }
+        let max_tokens = room.map_or(usual, |room| room.tokens.min(usual));
+        let held = room.filter(|_| left.is_counted()).map(|_| {
+            let (input, output) = (Some(reading), Some(max_tokens));
+            let usage = Usage { input, output, ..Usage::default() };
+            let cost_micros = model.price.map_or(0, |price| price.micros(usage));
+            Taken { tokens: reading.saturating_add(max_tokens), cost_micros }
         });
         let ask = Ask {
             service: &route.service.service,
             model: &model.name,
             system: &system,
             turns: &turns,
-            tools: if model.tools { brief.tools.specs() } else { &[] },
+            tools,
             max_tokens,
             thoughts: route.thoughts,
             quirks: route.quirks,
         };
-        Ok(self.shared.providers.ask(route, &ask).peekable())
+        let answer = self.shared.providers.ask(route, &ask).peekable();
+        Ok(Ok(Asked { answer, reading, room, held, at: Instant::now() }))
     }
+}
+
+/// About how many tokens a question has.
+pub(super) fn reading(system: &str, turns: &[Turn], tools: &[ToolSpec]) -> u64 {
+    let said = turns.iter().map(|turn| match &turn.part.body {
+        PartBody::Text(text) | PartBody::Reasoning(text) => estimate(text),
+        PartBody::ToolCall(call) => estimate(&call.name) + estimate(&call.input.to_string()),
+        PartBody::ToolResult(result) => estimate(&result.output),
+    });
+    let told = tools.iter().map(|tool| {
+        estimate(&tool.name) + estimate(&tool.description) + estimate(&tool.schema.to_string())
+    });
+    (estimate(system) + said.sum::<usize>() + told.sum::<usize>()) as u64
 }
 
 /// Keeps a new run while its model is asked already: a disk takes its time. When it cannot be kept,

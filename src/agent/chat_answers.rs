@@ -3,9 +3,11 @@
 use super::{
     Agent,
     chat_tree::{
-        ChatWords, PathAsk, check_content, check_device, check_visible, find_leaf, named, remember,
+        ChatWords, PathAsk, check_content, check_device, check_visible, find_leaf, remember,
+        standing,
     },
     chats::chat_conversation,
+    once::keep_client,
     rounds::Round,
     runs::{Order, said},
 };
@@ -42,14 +44,26 @@ impl Agent {
         words: ChatWords,
         only: Option<&PersonaId>,
     ) -> Result<Vec<Run>, ApiError> {
+        let client = words.client.clone();
+        let saying = self.say_anew(scope, chat, words, only);
+        self.once(scope, chat, client.as_deref(), saying).await
+    }
+
+    async fn say_anew(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        words: ChatWords,
+        only: Option<&PersonaId>,
+    ) -> Result<Vec<Run>, ApiError> {
         check_content(&words.content)?;
         check_device(words.device.as_deref())?;
         let (briefs, how) = self.chat_briefs(scope, chat, only).await?;
         let (mut link, conversation) = self.begin_in(scope, chat).await?;
         let parent = match &words.parent {
             Some(parent) => {
-                let known = named(&mut link, chat, parent, "parentId").await?;
-                check_visible(&mut link, chat, parent).await?;
+                let known = standing(&mut link, chat, parent, "parentId").await?;
+                check_visible(&mut link, chat, &known.message.id).await?;
                 Some(known.message.id)
             }
             None => {
@@ -59,6 +73,7 @@ impl Agent {
         };
         let message = said(parent, &words.content, now());
         link.insert_message(chat, &message).await?;
+        keep_client(&mut link, chat, words.client.as_deref(), &message.id).await?;
         remember(&mut link, scope, chat, words.device.as_deref(), &message.id).await?;
         self.ask_all(link, scope, conversation, message.id, briefs, how).await
     }

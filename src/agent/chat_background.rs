@@ -18,7 +18,8 @@ use crate::{
         message::Role,
         model::Model,
         persona::{PersonaFields, RoleplayData},
-        run::Run,
+        run::{Run, Usage},
+        tokens::estimate,
         version::Revision,
     },
     providers::{Ask, ModelEvent, Route, Thoughts},
@@ -39,8 +40,12 @@ const TITLE_CHARS: usize = 80;
 impl Agent {
     /// Gives a chat a title after its first answer, unless it has one.
     pub(super) async fn name_chat(&self, scope: &Scope, run: &Run) {
-        if let Err(error) = self.try_name_chat(scope, run).await {
-            tracing::info!(%error, chat = %run.conversation_id, "a chat was not given a title");
+        match self.try_name_chat(scope, run).await {
+            // Nobody asked for it, so nobody misses it when the day is used up.
+            Ok(()) | Err(ApiError::Limited { .. }) => {}
+            Err(error) => {
+                tracing::info!(%error, chat = %run.conversation_id, "a chat was not given a title");
+            }
         }
     }
 
@@ -67,8 +72,8 @@ impl Agent {
         });
         let told = told.collect::<Vec<_>>().join("\n\n");
         let route = self.quick_route(scope, &run.model).await?;
-        let Some(title) = clean_title(&self.ask_once(&route, prompt::CHAT_TITLE, &told).await?)
-        else {
+        let asked = Passing { persona: &run.persona_id, system: prompt::CHAT_TITLE, words: &told };
+        let Some(title) = clean_title(&self.ask_once(scope, &route, asked).await?) else {
             return Ok(());
         };
         let change = Change::new(id, Op::Update)
@@ -103,8 +108,11 @@ impl Agent {
         for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
             let (persona, revision) = (&member.persona_id, member.revision);
             // Whoever comes after is not left out for that.
-            if let Err(error) = self.draw(scope, persona, revision, &chat.settings.model).await {
-                tracing::info!(%error, chat = %id, %persona, "no roleplay data was made");
+            match self.draw(scope, persona, revision, &chat.settings.model).await {
+                Ok(_) | Err(ApiError::Limited { .. }) => {}
+                Err(error) => {
+                    tracing::info!(%error, chat = %id, %persona, "no roleplay data was made");
+                }
             }
         }
         Ok(())
@@ -139,7 +147,9 @@ impl Agent {
         let model = if model.is_empty() { fields.model.as_str() } else { model };
         let model = self.route(scope, model).await?.model.id;
         let route = self.quick_route(scope, &model).await?;
-        let answer = self.ask_once(&route, prompt::ROLEPLAY_DATA, &known_of(&fields)).await?;
+        let known = known_of(&fields);
+        let asked = Passing { persona: id, system: prompt::ROLEPLAY_DATA, words: &known };
+        let answer = self.ask_once(scope, &route, asked).await?;
         let Some(data) = read_roleplay_data(&answer) else { return Ok(None) };
         PersonaFields { roleplay_data: Some(data.clone()), ..fields }.check()?;
         let mut link = self.write(scope).await?;
@@ -158,8 +168,20 @@ impl Agent {
         }
     }
 
-    /// Asks a model one thing and gives its words.
-    async fn ask_once(&self, route: &Route, system: &str, words: &str) -> Result<String, ApiError> {
+    /// Asks a model one thing and gives its words. The day pays for it, and may have nothing left.
+    pub(super) async fn ask_once(
+        &self,
+        scope: &Scope,
+        route: &Route,
+        asked: Passing<'_>,
+    ) -> Result<String, ApiError> {
+        let Passing { persona, system, words } = asked;
+        let usual = ANSWER_TOKENS.min(route.model.max_output);
+        let reading = (estimate(system) + estimate(words)) as u64;
+        let room = self.left_today(scope).await?.room(reading, route.model.price);
+        if let Some(room) = room.filter(|room| !room.is_enough()) {
+            return Err(room.bound.refused());
+        }
         let turns: Vec<_> = said(None, words, now()).turns().collect();
         let ask = Ask {
             service: &route.service.service,
@@ -167,31 +189,44 @@ impl Agent {
             system,
             turns: &turns,
             tools: &[],
-            max_tokens: ANSWER_TOKENS.min(route.model.max_output),
+            max_tokens: room.map_or(usual, |room| room.tokens.min(usual)),
             thoughts: Thoughts::AsIs,
             quirks: route.quirks,
         };
         let mut events = self.shared.providers.ask(route, &ask);
+        let mut usage = Usage::default();
         let heard = async {
             let mut text = String::new();
             while let Some(event) = events.next().await {
                 match event.map_err(|error| error.tell(&route.service.label))? {
                     ModelEvent::Text(words) => text.push_str(&words),
                     ModelEvent::Stop(_) => break,
+                    ModelEvent::Usage(told) => usage = told,
                     ModelEvent::Reasoning(_)
                     | ModelEvent::PartEnd(_)
                     | ModelEvent::ToolCall { .. }
-                    | ModelEvent::Usage(_)
                     | ModelEvent::Retrying { .. } => {}
                 }
             }
             Ok(text)
         };
-        tokio::time::timeout(TIME, heard).await.unwrap_or_else(|_| {
+        let answer = tokio::time::timeout(TIME, heard).await.unwrap_or_else(|_| {
             let reason = "The model took too long.".into();
             Err(ApiError::NotNow { reason })
-        })
+        });
+        self.count_asked(scope, persona, &route.model, usage).await?;
+        answer
     }
+}
+
+/// One thing that is asked in passing.
+pub(super) struct Passing<'a> {
+    /// For whom.
+    pub persona: &'a PersonaId,
+    /// What the model is told.
+    pub system: &'a str,
+    /// What it is asked.
+    pub words: &'a str,
 }
 
 /// The cheapest model with a price of the service of this one; none when this one has no price: such a

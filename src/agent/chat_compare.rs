@@ -1,4 +1,5 @@
-//! Two branches of a chat beside each other.
+//! Two branches of a chat beside each other. One that is still being written is compared as far as it is
+//! there.
 
 use std::collections::HashMap;
 
@@ -6,6 +7,7 @@ use super::{
     Agent,
     chat_tree::{check_visible, named},
     chats::chat_conversation,
+    rounds::Round,
 };
 use crate::{
     changes::Scope,
@@ -13,8 +15,46 @@ use crate::{
         compare::{Branch, COMMON_TURNS, COMPARED_TURNS, Comparison, rows},
         error::ApiError,
         id::{ConversationId, MessageId},
+        message::Message,
     },
+    store::{Link, StoreError},
 };
+
+/// A branch from its end upwards.
+struct Way {
+    /// Its messages, the last first.
+    ids: Vec<MessageId>,
+    /// The last of them that is kept.
+    kept: MessageId,
+    /// Those that are being written below it, the oldest first.
+    written: Vec<Message>,
+    /// Whether more is to come.
+    generating: bool,
+}
+
+impl Way {
+    /// A stretch of it, the oldest first: without the last `skip` messages, the `take` before them.
+    async fn stretch(
+        &self,
+        link: &mut Link,
+        chat: &ConversationId,
+        skip: usize,
+        take: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let fresh = self.written.len();
+        let (from, to) = (skip.min(fresh), (skip + take).min(fresh));
+        let kept = take - (to - from);
+        let mut messages = link.stretch(chat, &self.kept, skip - from, kept).await?;
+        messages.extend_from_slice(&self.written[fresh - to..fresh - from]);
+        Ok(messages)
+    }
+
+    /// What is told of it, when so much of it is its own.
+    fn branch(&self, length: usize) -> Result<Branch, ApiError> {
+        let leaf = self.ids.first().cloned().ok_or_else(|| ApiError::not_found("message"))?;
+        Ok(Branch { leaf, length, generating: self.generating })
+    }
+}
 
 impl Agent {
     /// Compares the branches that end below two messages, from one of their turns on.
@@ -28,34 +68,26 @@ impl Agent {
     ) -> Result<Comparison, ApiError> {
         let mut link = self.read(scope).await?;
         chat_conversation(&mut link, chat).await?;
-        let mut ways = Vec::with_capacity(2);
-        for (message, field) in [(left, "compare"), (right, "with")] {
-            named(&mut link, chat, message, field).await?;
-            check_visible(&mut link, chat, message).await?;
-            let leaf = link.newest_below(chat, message).await?;
-            ways.push(link.way_up(chat, &leaf).await?);
-        }
+        let open = Round::open(&mut link, chat).await?;
+        let one = self.way(&mut link, chat, open.as_ref(), left, "compare").await?;
+        let other = self.way(&mut link, chat, open.as_ref(), right, "with").await?;
         let at: HashMap<&MessageId, usize> =
-            ways[1].iter().enumerate().map(|(at, id)| (id, at)).collect();
+            other.ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
         // How far up from each end the ways meet; if they never do, they have nothing in common.
-        let meet = ways[0].iter().enumerate().find_map(|(one, id)| Some((one, *at.get(id)?)));
-        let lengths = meet.unwrap_or((ways[0].len(), ways[1].len()));
-        let branch = |way: &[MessageId], length: usize| {
-            let leaf = way.first().cloned().ok_or_else(|| ApiError::not_found("message"))?;
-            Ok::<_, ApiError>(Branch { leaf, length })
-        };
-        let (left, right) = (branch(&ways[0], lengths.0)?, branch(&ways[1], lengths.1)?);
-        let common = ways[0].len() - left.length;
-        let shared = link.stretch(chat, &left.leaf, left.length, COMMON_TURNS.min(common)).await?;
+        let meet = one.ids.iter().enumerate().find_map(|(one, id)| Some((one, *at.get(id)?)));
+        let lengths = meet.unwrap_or((one.ids.len(), other.ids.len()));
+        let (left, right) = (one.branch(lengths.0)?, other.branch(lengths.1)?);
+        let common = one.ids.len() - left.length;
+        let shared = one.stretch(&mut link, chat, left.length, COMMON_TURNS.min(common)).await?;
         let longest = left.length.max(right.length);
         let from = from.min(longest.saturating_sub(1));
         // Whether the first turns answer the same is seen in those before them.
         let first = from.saturating_sub(1);
         let end = from + COMPARED_TURNS;
         let mut sides = Vec::with_capacity(2);
-        for branch in [&left, &right] {
-            let (start, end) = (first.min(branch.length), end.min(branch.length));
-            sides.push(link.stretch(chat, &branch.leaf, branch.length - end, end - start).await?);
+        for (way, length) in [(&one, left.length), (&other, right.length)] {
+            let (start, end) = (first.min(length), end.min(length));
+            sides.push(way.stretch(&mut link, chat, length - end, end - start).await?);
         }
         let right_side = sides.pop().unwrap_or_default();
         let left_side = sides.pop().unwrap_or_default();
@@ -63,5 +95,37 @@ impl Agent {
         rows.drain(..(from - first).min(rows.len()));
         let next = Some(end).filter(|end| *end < longest);
         Ok(Comparison { left, right, common, shared, rows, from, next })
+    }
+
+    /// The branch that ends below a message, with the answers that are being given there.
+    async fn way(
+        &self,
+        link: &mut Link,
+        chat: &ConversationId,
+        open: Option<&Round>,
+        message: &MessageId,
+        field: &str,
+    ) -> Result<Way, ApiError> {
+        let is_written = open.is_some_and(|open| open.writes(message));
+        if !is_written {
+            named(link, chat, message, field).await?;
+            check_visible(link, chat, message).await?;
+        }
+        let Some(open) = open.filter(|open| is_written || open.holds(message)) else {
+            let kept = link.newest_below(chat, message).await?;
+            let ids = link.way_up(chat, &kept).await?;
+            return Ok(Way { ids, kept, written: Vec::new(), generating: false });
+        };
+        let kept = open.end();
+        let mut written: Vec<Message> = Vec::new();
+        for run in open.unkept() {
+            let parts = self.parts_so_far(link, &run.id).await?;
+            if !parts.is_empty() {
+                written.push(run.reply(parts));
+            }
+        }
+        let ids = written.iter().rev().map(|message| message.id.clone());
+        let ids = ids.chain(link.way_up(chat, &kept).await?).collect();
+        Ok(Way { ids, kept, written, generating: true })
     }
 }

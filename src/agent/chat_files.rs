@@ -1,39 +1,38 @@
-//! Chats as files: the whole tree as JSON, in and out, and one path as markdown.
+//! Chats as files: what a whole tree is as JSON, and making a chat from it.
 
 use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Agent, NewChat, chat_tree::PathAsk, runs::said};
+use super::{
+    Agent, chat_lists,
+    chat_restore::{Names, pour},
+};
 use crate::{
-    changes::{Scope, refresh_index},
+    changes::{Scope, to_fields},
     domain::{
-        change::Entity,
-        chat::{Chat, ChatMode, ChatSettings, MAX_MEMBERS, NEW_TITLE, SettingsPatch},
+        change::{Change, EntityKind, Op},
+        chat::{
+            Chat, ChatFields, ChatMode, ChatSettings, MAX_FILE_MESSAGES, MAX_MEMBERS, Member,
+            NEW_TITLE, TitledBy, told_left_out,
+        },
         error::ApiError,
         field::TextField,
-        id::{ConversationId, MessageId, PersonaId},
-        message::{Message, Part, Role},
-        news::News,
+        id::{ConversationId, PersonaId},
+        message::{Part, PartBody, Role},
         persona::PersonaFields,
         timestamp::Timestamp,
         tree::MOMENT,
         version::Revision,
     },
-    store::{Head, Link, Mark, StoreError, now},
+    store::{Head, Link, StoreError, new_id},
 };
 
 /// What a file says it is.
-const FORMAT: &str = "greenroom-chat";
+pub(super) const FORMAT: &str = "greenroom-chat";
 /// How files are written. Those of the first version have one persona, and do not say who spoke.
-const VERSION: u32 = 2;
-/// The most messages of a chat that go into one file.
-const MAX_MESSAGES: usize = 50_000;
-/// How many are read at once.
-const AT_ONCE: u32 = 1000;
-/// The most messages of a path that are written as markdown.
-const MAX_PATH: i64 = 5000;
+pub(super) const VERSION: u32 = 2;
 /// What a model said: it may be longer than what a person may say, and a stopped answer has no words.
 const ANSWER: TextField = TextField { name: "content", label: "The message", max_chars: 500_000 };
 
@@ -58,17 +57,22 @@ pub struct ChatFile {
     /// The persona; the first of several.
     pub persona_id: PersonaId,
     /// All personas, in order. Those that are not here when it is imported are left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "chat_lists::of_members")]
     pub persona_ids: Vec<PersonaId>,
-    /// The version of the persona that spoke; one that is imported speaks as it is now.
+    /// The version of each of them, in the same order. One that is here speaks so when it is imported; any
+    /// other speaks as it is now.
+    #[serde(default, deserialize_with = "chat_lists::of_members")]
+    pub persona_revisions: Vec<Revision>,
+    /// The version of the first persona, for files that name no others.
     #[serde(default)]
     pub persona_revision: Revision,
     /// All messages, hidden ones included.
+    #[serde(deserialize_with = "chat_lists::messages")]
     pub messages: Vec<FileMessage>,
 }
 
 /// A message in a file.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileMessage {
     /// Its name within the file.
@@ -83,8 +87,12 @@ pub struct FileMessage {
     pub persona_id: Option<PersonaId>,
     /// Its words.
     pub content: String,
-    /// All it consists of; not read from a file.
-    #[serde(default)]
+    /// All it consists of, where that is more than its words. Of these, thoughts are read from a file.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "chat_lists::spoken_parts"
+    )]
     pub parts: Vec<Part>,
     /// The model that said it.
     #[serde(default)]
@@ -103,205 +111,137 @@ pub struct FileMessage {
     pub created_at: Option<Timestamp>,
 }
 
+impl FileMessage {
+    /// What it consists of, with a model's thoughts among it; `None` when there are none, or when it says
+    /// something else than its words.
+    pub(super) fn thoughtful(&self, at: Timestamp) -> Option<Vec<Part>> {
+        let mut words = Vec::new();
+        let mut parts = Vec::new();
+        let mut thinks = false;
+        for part in &self.parts {
+            match &part.body {
+                PartBody::Text(text) => words.push(text.as_str()),
+                PartBody::Reasoning(thoughts) => {
+                    ANSWER.check(thoughts).ok()?;
+                    thinks = true;
+                }
+                PartBody::ToolCall(_) | PartBody::ToolResult(_) => continue,
+            }
+            parts.push(Part { id: new_id(), at, body: part.body.clone(), carried: None });
+        }
+        let is_same = self.role == Role::Assistant && words.join("\n\n") == self.content;
+        (thinks && is_same).then_some(parts)
+    }
+}
+
+/// A chat that was made from a file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedChat {
+    /// The chat.
+    #[serde(flatten)]
+    pub chat: Chat,
+    /// What of its settings could not be used and was left out, as a sentence; `null` when there was nothing.
+    pub told: Option<String>,
+    /// The same, by name.
+    #[serde(skip)]
+    pub left_out: Vec<&'static str>,
+}
+
 impl Agent {
-    /// A whole chat as a file.
-    pub async fn export_chat(
+    /// A new chat from a file, with all of it or not at all. Every message gets a new identifier; settings
+    /// that cannot be used here are left out.
+    pub async fn import_chat(
         &self,
         scope: &Scope,
-        id: &ConversationId,
-    ) -> Result<ChatFile, ApiError> {
-        let mut link = self.read(scope).await?;
-        let chat = link.chat(id).await?;
-        let mut messages: Vec<FileMessage> = Vec::new();
-        let mut after: Option<MessageId> = None;
-        loop {
-            let some = link.messages_after(id, after.as_ref(), AT_ONCE).await?;
-            let mut speakers = link.speakers_after(id, after.as_ref(), AT_ONCE).await?;
-            let Some(last) = some.last() else { break };
-            after = Some(last.message.id.clone());
-            messages.extend(some.into_iter().map(|marked| FileMessage {
-                persona_id: speakers.remove(&marked.message.id),
-                id: marked.message.id.to_string(),
-                parent_id: marked.message.parent_id.as_ref().map(ToString::to_string),
-                role: marked.message.role,
-                content: marked.message.text(),
-                parts: marked.message.parts,
-                model: marked.message.model,
-                label: marked.label,
-                bookmarked: marked.bookmarked,
-                pruned: marked.pruned,
-                created_at: Some(marked.message.created_at),
-            }));
-            if messages.len() > MAX_MESSAGES {
-                let reason = format!("A file takes at most {MAX_MESSAGES} messages.");
-                return Err(ApiError::NotNow { reason });
-            }
-        }
-        Ok(ChatFile {
-            format: FORMAT.into(),
-            version: VERSION,
-            title: chat.title,
-            mode: chat.mode,
-            settings: chat.settings,
-            persona_id: chat.persona_id,
-            persona_ids: chat.members.into_iter().map(|member| member.persona_id).collect(),
-            persona_revision: chat.persona_revision,
-            messages,
-        })
-    }
-
-    /// A new chat from a file. Every message gets a new identifier.
-    pub async fn import_chat(&self, scope: &Scope, file: ChatFile) -> Result<Chat, ApiError> {
-        if file.format != FORMAT {
-            let rule = format!("The file must say that its format is {FORMAT}.");
-            return Err(ApiError::invalid("format", rule));
-        }
-        if file.version > VERSION {
-            let rule =
-                format!("The file is of a later version than {VERSION}, which is known here.");
-            return Err(ApiError::invalid("version", rule));
-        }
-        let order = in_order(&file.messages)?;
-        for message in &file.messages {
-            let checked = match message.role {
-                Role::User => super::chat_tree::check_content(&message.content),
-                Role::Assistant => ANSWER.check(&message.content),
-            };
-            checked.map_err(|error| about(&message.id, error))?;
-            if !message.label.is_empty() {
-                MOMENT.check_line(&message.label).map_err(|error| about(&message.id, error))?;
-            }
-        }
-        let settings = SettingsPatch {
-            model: Some(file.settings.model),
-            user_persona: Some(file.settings.user_persona),
-            window: Some(file.settings.window),
-            images: Some(file.settings.images),
-            answers: Some(file.settings.answers),
-        };
+        file: ChatFile,
+    ) -> Result<ImportedChat, ApiError> {
+        let order = understood(&file)?;
         // One that had no title of its own gets one here.
-        let title: String = match file.title.trim() {
-            NEW_TITLE => String::new(),
-            title => title.chars().take(200).collect(),
+        let (title, titled_by) = match file.title.trim() {
+            "" | NEW_TITLE => (NEW_TITLE.to_owned(), TitledBy::New),
+            title => (title.chars().take(200).collect(), TitledBy::Person),
         };
-        let mut others = self.present(scope, &file.persona_id, &file.persona_ids).await?;
-        let persona = if others.is_empty() { file.persona_id } else { others.remove(0) };
-        let new = NewChat { persona, others, mode: file.mode, title, settings };
-        let chat = self.create_chat(scope, new).await?;
+        let members = self.present(scope, &file).await?;
+        let (settings, left_out) = self.usable_settings(scope, file.settings).await?;
+        let fields = ChatFields { title, titled_by, mode: file.mode, settings, members };
+        let id: ConversationId = new_id();
+        let change = Change::new(&id, Op::Create).with(to_fields(&fields)?);
         let mut link = self.write(scope).await?;
-        let mut speakers: HashMap<&PersonaId, bool> = HashMap::new();
-        let mut ids: HashMap<&str, MessageId> = HashMap::with_capacity(order.len());
-        let mut leaf = None;
-        for message in order.into_iter().map(|at| &file.messages[at]) {
-            let parent = message.parent_id.as_deref().and_then(|parent| ids.get(parent).cloned());
-            let kept = Message {
-                role: message.role,
-                model: message.model.chars().take(200).collect(),
-                ..said(parent, &message.content, message.created_at.unwrap_or_else(now))
-            };
-            link.insert_message(&chat.id, &kept).await?;
-            if let (Role::Assistant, Some(persona)) = (message.role, &message.persona_id) {
-                let here = match speakers.get(persona) {
-                    Some(here) => *here,
-                    None => head(&mut link, persona).await?.is_some(),
-                };
-                speakers.insert(persona, here);
-                if here {
-                    link.set_speaker(&kept.id, persona).await?;
-                }
-            }
-            if !message.label.is_empty() {
-                link.mark_message(&kept.id, &Mark::Label(message.label.clone())).await?;
-            }
-            if message.bookmarked {
-                link.mark_message(&kept.id, &Mark::Bookmark(Some(now()))).await?;
-            }
-            if message.pruned {
-                link.mark_message(&kept.id, &Mark::Pruned(Some(now()))).await?;
-            }
-            ids.insert(&message.id, kept.id.clone());
-            leaf = Some(kept.id);
-        }
-        if let Some(last) = leaf {
-            let leaf = match link.pruned_above(&chat.id, &last).await? {
-                None => Some(last),
-                Some(_) => match link.newest_root(&chat.id).await? {
-                    Some(root) => Some(link.newest_below(&chat.id, &root).await?),
-                    None => None,
-                },
-            };
-            link.move_leaf(&chat.id, leaf.as_ref()).await?;
-        }
-        refresh_index(&mut link, &Entity::from(&chat.id)).await?;
-        link.tell(News::of_chat(&chat.id));
+        self.gate(scope).submit_on(&mut link, change).await?;
+        pour(&mut link, &id, &file.messages, order, Names::New).await?;
         link.commit().await?;
-        Ok(self.read(scope).await?.chat(&chat.id).await?)
+        self.make_roleplay_data(scope, &id);
+        let chat = self.read(scope).await?.chat(&id).await?;
+        Ok(ImportedChat { chat, told: told_left_out(&left_out), left_out })
     }
 
     /// Those of the personas of a file that are here, in order; the first may be another than the file's.
-    async fn present(
-        &self,
-        scope: &Scope,
-        first: &PersonaId,
-        all: &[PersonaId],
-    ) -> Result<Vec<PersonaId>, ApiError> {
-        if all.len() > MAX_MEMBERS {
+    /// Each is as of the version that the file names, if that one is here, and otherwise as it is now.
+    async fn present(&self, scope: &Scope, file: &ChatFile) -> Result<Vec<Member>, ApiError> {
+        if file.persona_ids.len() > MAX_MEMBERS {
             let rule = format!("A chat has 1 to {MAX_MEMBERS} personas.");
             return Err(ApiError::invalid("personaIds", rule));
         }
-        let mut link = self.read(scope).await?;
-        let mut present: Vec<PersonaId> = Vec::new();
-        for persona in std::iter::once(first).chain(all.iter().skip(1)) {
-            let here = head(&mut link, persona).await?.is_some_and(|head| !head.binned);
-            if here && !present.contains(persona) {
-                present.push(persona.clone());
-            }
+        let known = file.persona_ids.iter().zip(&file.persona_revisions);
+        let mut named: HashMap<&PersonaId, Revision> =
+            known.map(|(id, revision)| (id, *revision)).collect();
+        if file.persona_ids.first().is_none_or(|first| *first == file.persona_id) {
+            named.entry(&file.persona_id).or_insert(file.persona_revision);
         }
-        Ok(present)
-    }
-
-    /// One path through a chat as markdown.
-    pub async fn chat_markdown(
-        &self,
-        scope: &Scope,
-        id: &ConversationId,
-        leaf: Option<MessageId>,
-        device: Option<String>,
-    ) -> Result<String, ApiError> {
-        let ask = PathAsk { leaf, device, limit: Some(1), before: None };
-        let page = self.path(scope, id, ask).await?;
         let mut link = self.read(scope).await?;
-        let chat = link.chat(id).await?;
-        let messages = match &page.leaf {
-            Some(leaf) => link.branch_end(leaf, MAX_PATH).await?,
-            None => Vec::new(),
-        };
-        let voices = match &page.leaf {
-            Some(leaf) => link.voices(id, leaf, MAX_PATH).await?,
-            None => Vec::new(),
-        };
-        let persona = chat.members.first().map_or("Persona", |member| member.name.as_str());
-        let person = match chat.settings.user_persona.name.trim() {
-            "" => "You",
-            name => name,
-        };
-        let mut out = format!("# {}\n", chat.title);
-        if messages.first().is_some_and(|first| first.parent_id.is_some()) {
-            let count = messages.len();
-            out.push_str(&format!(
-                "\n*These are the last {count} messages; earlier ones are left out.*\n"
-            ));
-        }
-        for message in messages {
-            let voice = voices.iter().find(|voice| voice.message == message.id);
-            let who = match message.role {
-                Role::User => person,
-                Role::Assistant => voice.map_or(persona, |voice| voice.name.as_str()),
+        let mut present: Vec<Member> = Vec::new();
+        for id in std::iter::once(&file.persona_id).chain(file.persona_ids.iter().skip(1)) {
+            let Some(head) = head(&mut link, id).await?.filter(|head| !head.binned) else {
+                continue;
             };
-            out.push_str(&format!("\n**{who}**\n\n{}\n", message.text().trim()));
+            if present.iter().any(|member| member.persona_id == *id) {
+                continue;
+            }
+            let revision = match named.get(id) {
+                Some(revision) => match link.persona_at(id, *revision).await {
+                    Ok(_) => *revision,
+                    Err(StoreError::NotFound(_)) => head.revision,
+                    Err(error) => return Err(error.into()),
+                },
+                None => head.revision,
+            };
+            present.push(Member { persona_id: id.clone(), revision });
         }
-        Ok(out)
+        match present.is_empty() {
+            true => Err(ApiError::not_found(EntityKind::Persona.noun())),
+            false => Ok(present),
+        }
     }
+}
+
+/// The order in which the messages of a file can be kept. A file that breaks a rule is refused.
+pub(super) fn understood(file: &ChatFile) -> Result<Vec<usize>, ApiError> {
+    if file.format != FORMAT {
+        let rule = format!("The file must say that its format is {FORMAT}.");
+        return Err(ApiError::invalid("format", rule));
+    }
+    if file.version > VERSION {
+        let rule = format!("The file is of a later version than {VERSION}, which is known here.");
+        return Err(ApiError::invalid("version", rule));
+    }
+    check_messages(&file.messages)
+}
+
+/// The order in which messages of a file can be kept. Those that break a rule are refused.
+pub(super) fn check_messages(messages: &[FileMessage]) -> Result<Vec<usize>, ApiError> {
+    let order = in_order(messages)?;
+    for message in messages {
+        let checked = match message.role {
+            Role::User => super::chat_tree::check_content(&message.content),
+            Role::Assistant => ANSWER.check(&message.content),
+        };
+        checked.map_err(|error| about(&message.id, error))?;
+        if !message.label.is_empty() {
+            MOMENT.check_line(&message.label).map_err(|error| about(&message.id, error))?;
+        }
+    }
+    Ok(order)
 }
 
 /// What a file that names no version is written in.
@@ -310,7 +250,7 @@ fn first_version() -> u32 {
 }
 
 /// What stands of a persona, if it is here.
-async fn head(
+pub(super) async fn head(
     link: &mut Link,
     persona: &PersonaId,
 ) -> Result<Option<Head<PersonaFields>>, StoreError> {
@@ -325,8 +265,11 @@ async fn head(
 /// nothing that is there, or itself, is refused.
 fn in_order(messages: &[FileMessage]) -> Result<Vec<usize>, ApiError> {
     let refuse = |rule: String| Err(ApiError::invalid("messages", rule));
-    if messages.len() > MAX_MESSAGES {
-        return refuse(format!("A file takes at most {MAX_MESSAGES} messages."));
+    if messages.len() > MAX_FILE_MESSAGES {
+        let count = messages.len();
+        return refuse(format!(
+            "The file has {count} messages, and at most {MAX_FILE_MESSAGES} can be brought in."
+        ));
     }
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(messages.len());
     for (at, message) in messages.iter().enumerate() {
@@ -398,6 +341,38 @@ mod tests {
         ];
 
         assert_eq!(in_order(&file), Ok(vec![1, 0, 2, 3]));
+    }
+
+    #[test]
+    fn a_file_with_more_messages_than_fit_is_refused_with_both_numbers() {
+        let file = vec![message("a", None); MAX_FILE_MESSAGES + 1];
+
+        let ApiError::Invalid { rule, .. } = in_order(&file).unwrap_err() else { panic!() };
+
+        assert_eq!(rule, "The file has 100001 messages, and at most 100000 can be brought in.");
+    }
+
+    #[test]
+    fn thoughts_come_in_beside_the_words_that_they_led_to_and_no_others() {
+        let part = |body| Part { id: "p".into(), at: Timestamp(1), body, carried: None };
+        let parts = vec![
+            part(PartBody::Reasoning("Hm.".into())),
+            part(PartBody::Text("One".into())),
+            part(PartBody::Text("two".into())),
+        ];
+        let words = "One\n\ntwo".to_owned();
+        let told =
+            FileMessage { role: Role::Assistant, content: words, parts, ..message("a", None) };
+        let other = FileMessage { content: "Three".into(), ..told.clone() };
+        let person = FileMessage { role: Role::User, ..told.clone() };
+
+        let kept = told.thoughtful(Timestamp(2)).unwrap();
+
+        let bodies: Vec<&PartBody> = kept.iter().map(|part| &part.body).collect();
+        assert_eq!(bodies, told.parts.iter().map(|part| &part.body).collect::<Vec<_>>());
+        for refused in [other, person, message("a", None)] {
+            assert_eq!(refused.thoughtful(Timestamp(2)), None);
+        }
     }
 
     #[test]

@@ -14,11 +14,11 @@ use crate::{
 
 /// How many messages before and after one a map shows.
 const HALF: u32 = 500;
-/// The most messages that are looked through for words.
+/// The most messages that are looked through for words at once.
 const SEARCHED: usize = 20_000;
 /// How many are read at once.
 const AT_ONCE: u32 = 1000;
-/// The most messages that are found.
+/// The most messages that are found at once.
 const MOST_FOUND: usize = 50;
 /// The most marked messages that are listed.
 const MOST_MARKED: u32 = 200;
@@ -60,12 +60,14 @@ impl Agent {
         Ok(MapWindow { nodes, on_path, earlier: first, later: last })
     }
 
-    /// The messages of a chat that have these words, on all branches, the newest first.
+    /// The messages of a chat that have these words, on all branches, the newest first; those before one, if
+    /// it is named.
     pub async fn find_in_chat(
         &self,
         scope: &Scope,
         chat: &ConversationId,
         words: &str,
+        before: Option<&MessageId>,
     ) -> Result<FoundInTree, ApiError> {
         let mut link = self.read(scope).await?;
         chat_conversation(&mut link, chat).await?;
@@ -73,7 +75,7 @@ impl Agent {
         if words.trim().is_empty() {
             return Ok(found);
         }
-        let (mut before, mut searched) = (None, 0);
+        let (mut before, mut searched) = (before.cloned(), 0);
         loop {
             let some = link.messages_before(chat, before.as_ref(), AT_ONCE).await?;
             let Some(last) = some.last() else { return Ok(found) };
@@ -84,12 +86,13 @@ impl Agent {
                 let said = || excerpt_around(&marked.message.text(), words);
                 let Some(excerpt) = named.or_else(said) else { continue };
                 if found.nodes.len() == MOST_FOUND {
-                    return Ok(FoundInTree { more: true, ..found });
+                    let next = found.nodes.last().map(|last| last.id.clone());
+                    return Ok(FoundInTree { next, ..found });
                 }
                 found.nodes.push(TreeNode { excerpt, ..TreeNode::from(marked) });
             }
             if searched >= SEARCHED {
-                return Ok(FoundInTree { more: true, ..found });
+                return Ok(FoundInTree { next: before, ..found });
             }
         }
     }

@@ -58,7 +58,7 @@ impl Agent {
         link.mark_message(message, &Mark::Pruned(Some(now()))).await?;
         let mut leaf = conversation.leaf;
         let hidden = match &leaf {
-            Some(leaf) => link.pruned_above(&chat, leaf).await?.is_some(),
+            Some(leaf) => link.is_hidden(&chat, leaf, None).await?,
             None => true,
         };
         if hidden {
@@ -86,7 +86,7 @@ impl Agent {
         link.lock(&Entity::from(&chat)).await?;
         link.mark_message(message, &Mark::Pruned(None)).await?;
         let mut leaf = chat_conversation(&mut link, &chat).await?.leaf;
-        if link.pruned_above(&chat, message).await?.is_none() {
+        if !link.is_hidden(&chat, message, leaf.as_ref()).await? {
             leaf = Some(link.newest_below(&chat, message).await?);
             link.move_leaf(&chat, leaf.as_ref()).await?;
         }
@@ -105,7 +105,7 @@ async fn end_beside(
 ) -> Result<Option<MessageId>, ApiError> {
     let from = match parent {
         // What is hidden further up is not shown either.
-        Some(parent) if link.pruned_above(chat, &parent).await?.is_none() => Some(parent),
+        Some(parent) if !link.is_hidden(chat, &parent, None).await? => Some(parent),
         _ => link.newest_root(chat).await?,
     };
     match from {

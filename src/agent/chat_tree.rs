@@ -2,12 +2,14 @@
 //! was said is ever written over.
 
 use super::{
-    Agent, chat_answers::first, chats::chat_conversation, editor::check_words, rounds::Round,
+    Agent, chat_answers::first, chat_place::leaf_around, chats::chat_conversation,
+    editor::check_words, rounds::Round,
 };
 use crate::{
     changes::{Scope, refresh_index},
     domain::{
         change::Entity,
+        chat::GONE_PERSONA,
         error::ApiError,
         id::{ConversationId, MessageId, is_wellformed},
         message::{Conversation, Message, Part, PartBody, Role},
@@ -25,6 +27,9 @@ pub struct PathAsk {
     pub leaf: Option<MessageId>,
     /// Only what was said before this message.
     pub before: Option<MessageId>,
+    /// A message that must be among them: on the path that is asked for if it stands there, and on the
+    /// newest below it otherwise.
+    pub around: Option<MessageId>,
     /// How many messages at most.
     pub limit: Option<u32>,
     /// The device that asks: without a leaf, it gets what it last saw.
@@ -40,6 +45,8 @@ pub struct ChatWords {
     pub parent: Option<MessageId>,
     /// The device that says it.
     pub device: Option<String>,
+    /// What the sender calls it.
+    pub client: Option<String>,
 }
 
 /// A message in other words.
@@ -75,20 +82,36 @@ impl Agent {
                 Some(parent) => link.path(chat, parent, limit).await?,
                 None => Vec::new(),
             };
-            let next = next(&items);
+            let (next, later) = (next(&items), Some(before.clone()));
             let (leaf, newer_elsewhere, moved) = (None, None, false);
             let (runs, line) = (Vec::new(), Vec::new());
-            return Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run, runs, line });
+            let page =
+                PathPage { items, next, later, leaf, newer_elsewhere, moved, run, runs, line };
+            return Ok(page);
         }
         let round = match &run {
             Some(run) => Some(Round::read(&mut link, &run.round_id).await?),
             None => None,
         };
         let open = round.as_ref().filter(|round| !round.is_over());
+        let ask = match &ask.around {
+            Some(around) => {
+                let leaf = leaf_around(&mut link, scope, chat, open, around, &ask).await?;
+                PathAsk { leaf: Some(leaf), ..ask }
+            }
+            None => ask,
+        };
         let found = find_leaf(&mut link, scope, &conversation, open, &ask).await?;
         let Found { leaf, newer_elsewhere, moved } = found;
-        let mut items = match &leaf {
-            Some(leaf) => link.path(chat, leaf, limit).await?,
+        let end = match (&ask.around, &leaf) {
+            (Some(around), Some(leaf)) => {
+                link.end_of_stretch(chat, leaf, around, limit, limit / 2).await?
+            }
+            _ => None,
+        };
+        let later = end.filter(|end| leaf.as_ref() != Some(end));
+        let mut items = match later.as_ref().or(leaf.as_ref()) {
+            Some(end) => link.path(chat, end, limit).await?,
             None => Vec::new(),
         };
         let next = next(&items);
@@ -102,7 +125,8 @@ impl Agent {
         }
         let here = round.filter(|round| leaf.as_ref() == Some(&round.end()));
         let runs: Vec<Run> = here.iter().flat_map(|round| round.unkept().cloned()).collect();
-        for run in &runs {
+        // What is being given stands at the end, which may be far from here.
+        for run in runs.iter().filter(|_| later.is_none()) {
             let parts = self.parts_so_far(&mut link, &run.id).await?;
             // What ended without words is told beside the messages.
             if run.status.is_over() && parts.is_empty() {
@@ -110,7 +134,7 @@ impl Agent {
             }
             items.push(self.being_written(&mut link, run, parts, leaf.as_ref()).await?);
         }
-        Ok(PathPage { items, next, leaf, newer_elsewhere, moved, run, runs, line })
+        Ok(PathPage { items, next, later, leaf, newer_elsewhere, moved, run, runs, line })
     }
 
     /// An answer that is being given, as the path shows it below its end.
@@ -127,12 +151,17 @@ impl Agent {
             Some(leaf) => link.children(&run.conversation_id, leaf).await?,
             None => (0, None),
         };
+        let name = match link.persona_at(&run.persona_id, run.persona_revision).await {
+            Ok(persona) => persona.name,
+            Err(StoreError::NotFound(_)) => GONE_PERSONA.to_owned(),
+            Err(error) => return Err(error.into()),
+        };
         Ok(PathMessage {
             content: reply.text(),
             message: reply,
             persona_id: Some(run.persona_id.clone()),
             persona_revision: Some(run.persona_revision),
-            persona_name: Some(link.persona_at(&run.persona_id, run.persona_revision).await?.name),
+            persona_name: Some(name),
             position: count + 1,
             siblings: count + 1,
             previous: newest,
@@ -291,22 +320,20 @@ pub(super) async fn find_leaf(
         (None, Some(device)) => link.device_leaf(chat, &scope.user, device).await?,
         (None, None) => None,
     };
-    let mut moved = false;
-    let asked = match asked {
-        Some(asked) if link.pruned_above(chat, &asked).await?.is_some() => {
-            moved = true;
-            None
-        }
-        asked => asked,
-    };
     let newest = match &conversation.leaf {
         Some(leaf) => Some(end_below(link, chat, open, leaf).await?),
         None => None,
     };
-    let leaf = match &asked {
+    let asked = match &asked {
         Some(asked) => Some(end_below(link, chat, open, asked).await?),
-        None => newest.clone(),
+        None => None,
     };
+    // Where a chat ends is never hidden.
+    let moved = match &asked {
+        Some(end) if asked != newest => link.is_hidden(chat, end, newest.as_ref()).await?,
+        _ => false,
+    };
+    let leaf = asked.filter(|_| !moved).or_else(|| newest.clone());
     let newer_elsewhere = match (newest, &leaf) {
         (Some(newest), Some(leaf)) if newest != *leaf => {
             let mut count = link.apart(chat, &newest, leaf).await?;
@@ -350,14 +377,32 @@ pub(super) async fn named(
     }
 }
 
+/// A message that a request names in a field. An answer that was announced, and ended before its first word,
+/// is not kept: what asked for it stands for it.
+pub(super) async fn standing(
+    link: &mut Link,
+    chat: &ConversationId,
+    message: &MessageId,
+    field: &str,
+) -> Result<MarkedMessage, ApiError> {
+    let known = named(link, chat, message, field).await;
+    if !matches!(known, Err(ApiError::Invalid { .. })) {
+        return known;
+    }
+    match link.announced(chat, message).await? {
+        Some(run) => named(link, chat, run.follows(), field).await,
+        None => known,
+    }
+}
+
 pub(super) async fn check_visible(
     link: &mut Link,
     chat: &ConversationId,
     message: &MessageId,
 ) -> Result<(), ApiError> {
-    match link.pruned_above(chat, message).await? {
-        Some(_) => Err(pruned()),
-        None => Ok(()),
+    match link.is_hidden(chat, message, None).await? {
+        true => Err(pruned()),
+        false => Ok(()),
     }
 }
 

@@ -15,8 +15,8 @@ use crate::{
         actor::Actor,
         change::{Change, EntityKind, Op, Outcome},
         chat::{
-            Answering, Chat, ChatFields, ChatMode, ChatSettings, MAX_MEMBERS, Member, MemberState,
-            NEW_TITLE, SettingsPatch, TitledBy, in_settings,
+            Answering, Chat, ChatFields, ChatMode, ChatSettings, MAX_MEMBERS, MODEL_SETTING,
+            Member, MemberState, NEW_TITLE, SettingsPatch, TitledBy, in_settings,
         },
         error::ApiError,
         id::{ConversationId, PersonaId},
@@ -206,6 +206,25 @@ impl Agent {
         self.gate(scope).submit(Change::new(id, Op::Delete)).await
     }
 
+    /// As much of these settings as a chat can be begun with, and what the others are called.
+    pub async fn usable_settings(
+        &self,
+        scope: &Scope,
+        settings: ChatSettings,
+    ) -> Result<(ChatSettings, Vec<&'static str>), ApiError> {
+        let (mut kept, mut left_out) = settings.fitting();
+        match self.route(scope, &kept.model).await {
+            Ok(_) => {}
+            // A model that is gone; the persona's own speaks instead.
+            Err(ApiError::Invalid { .. }) => {
+                kept.model.clear();
+                left_out.insert(0, MODEL_SETTING);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok((kept, left_out))
+    }
+
     /// Refuses settings that nobody could speak with.
     pub(super) async fn check_settings(
         &self,
@@ -291,6 +310,7 @@ impl Agent {
             context: None,
             chat: Some(Arc::new(ChatBrief { window, recorded })),
             workspace: Workspace::None,
+            window: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What is kept of a run for its trace, and who is told once it has ended.
 //!
-//! The database is the first to collect: what a run told, what its model was told and how it ended are
-//! there before anybody else hears of its end. Others are told once for each run, and read it from there.
+//! The database is no collector of this kind: what a model is told is kept with the beginning of its run, what
+//! a run tells as it tells it, and how it ends with its message, each in the transaction of what it belongs
+//! to. A collector is told once for each run, when all of that is there, and reads it from there.
 
 use std::sync::Arc;
 
@@ -59,13 +60,14 @@ impl Agent {
         }
     }
 
-    /// What is kept of what the model was told in a run that is not of a chat: that is kept when it ends.
+    /// What is kept of what the model is told in a run that is not of a chat.
     pub(super) fn recorded(&self, brief: &Brief) -> Recorded {
         let prompt = &brief.persona.fields.system_prompt;
         let system = brief.system();
         let reserved = estimate(&system) as u64 + self.answer_tokens(&brief.route);
         let room = window::room(brief.route.model.context, reserved);
-        let mut recorded = Recorded::of(&sections(&system, prompt), prompt, 0, room);
+        let messages = brief.window.as_ref().map_or(0, |window| window.messages);
+        let mut recorded = Recorded::of(&sections(&system, prompt), prompt, messages, room);
         recorded.parameters = Some(self.parameters(&brief.route, &brief.tools));
         recorded
     }

@@ -82,7 +82,7 @@ impl Agent {
     }
 
     /// The companion, made if it is not there yet.
-    async fn companion(&self, scope: &Scope) -> Result<Persona, ApiError> {
+    pub(super) async fn companion(&self, scope: &Scope) -> Result<Persona, ApiError> {
         let id = id();
         let known = self.read(scope).await?.persona(&id).await;
         match known {
@@ -128,6 +128,7 @@ impl Agent {
             context: None,
             chat: None,
             workspace: Workspace::None,
+            window: None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Where a tool works: in one Space, for one persona's agent, in one run.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -37,6 +37,15 @@ pub enum Heard {
     Read,
 }
 
+/// How much of a thing was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// All of it.
+    Whole,
+    /// Its beginning.
+    Part,
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -48,6 +57,8 @@ pub struct CallDesk<'run> {
     pub desk: &'run ToolDesk,
     /// The call.
     pub call: &'run CallId,
+    /// How much the model can be told, in bytes. What is longer is cut off at its end.
+    pub most: usize,
 }
 
 impl std::ops::Deref for CallDesk<'_> {
@@ -76,6 +87,8 @@ pub struct ToolDesk {
     gate: Gate,
     /// The versions that the model last saw: what it writes is meant for those.
     seen: Mutex<HashMap<Entity, Revision>>,
+    /// Things too long for the model, of which it was shown the beginning only.
+    in_part: Mutex<HashSet<Entity>>,
     /// What was read in this conversation that nobody here wrote.
     sources: Mutex<Vec<(Heard, Source)>>,
     /// How many drafts this run made.
@@ -101,7 +114,7 @@ impl ToolDesk {
             tier,
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
-        let (seen, sources) = (Mutex::default(), Mutex::default());
+        let (seen, in_part, sources) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (drafts, charged) = (AtomicUsize::new(0), AtomicU64::new(0));
         Self {
             agent,
@@ -112,6 +125,7 @@ impl ToolDesk {
             files: None,
             gate,
             seen,
+            in_part,
             sources,
             drafts,
             charged,
@@ -157,6 +171,20 @@ impl ToolDesk {
     /// Notes which version of a thing the model was shown.
     pub fn show(&self, entity: impl Into<Entity>, revision: Revision) {
         lock(&self.seen).insert(entity.into(), revision);
+    }
+
+    /// Notes the same, and how much of it that was.
+    pub fn show_share(&self, entity: Entity, revision: Revision, share: Share) {
+        match share {
+            Share::Whole => lock(&self.in_part).remove(&entity),
+            Share::Part => lock(&self.in_part).insert(entity.clone()),
+        };
+        self.show(entity, revision);
+    }
+
+    /// How much of a thing the model knows, as far as it was shown any of it.
+    pub fn share(&self, entity: &Entity) -> Share {
+        if lock(&self.in_part).contains(entity) { Share::Part } else { Share::Whole }
     }
 
     /// The version of a thing that the model was shown.

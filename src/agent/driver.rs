@@ -1,7 +1,10 @@
 //! Does the waiting for the loop: asks the model, runs the tools, keeps what they say.
 
-use std::{borrow::Cow, collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+mod brief;
 
+use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+pub use brief::{Brief, ChatBrief, System, Workspace};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::Semaphore,
@@ -10,28 +13,26 @@ use tokio::{
 
 use super::{
     Agent,
-    asking::{Answer, Asked},
+    asking::{Asked, Asking},
+    begun::Begun,
     chat_pictures::ask_for_pictures,
     desk::{Heard, ToolDesk},
     live::{Added, Live},
-    notes::Sight,
-    prompt,
     runs::{close, ended_row, opening},
-    tool::{Effect, MAX_RESULT_BYTES, Registry},
+    tool::{Effect, MAX_RESULT_BYTES},
     tools,
     turn::{Finish, Input, Step, Turn},
 };
 use crate::{
     changes::Scope,
     domain::{
+        budget::Taken,
         error::ApiError,
         event::RunEvent,
         message::{PartBody, ToolCall, ToolResult},
-        persona::{Persona, Tier},
-        run::{Run, RunStatus, Spent},
-        sent::Recorded,
+        run::{Run, RunStatus, Spent, Usage},
     },
-    providers::{Fault, ModelEvent, ProviderError, Route},
+    providers::{Fault, ModelEvent, ProviderError},
     store::{FilePlace, StoreError, now},
 };
 
@@ -40,67 +41,6 @@ const RETRY: Duration = Duration::from_millis(500);
 
 /// How many pieces of an answer are taken together when they are there.
 const AT_ONCE: usize = 64;
-
-/// Who speaks in a run, and with what.
-#[derive(Clone)]
-pub struct Brief {
-    /// The persona that speaks or is worked on, as it was when the run was asked for.
-    pub persona: Arc<Persona>,
-    /// The model.
-    pub route: Route,
-    /// What it is told before all else.
-    pub system: System,
-    /// What it may use.
-    pub tools: Registry,
-    /// How far it may go by itself.
-    pub tier: Tier,
-    /// What the person sees while they ask: told with the question, and not kept.
-    pub context: Option<Arc<Sight>>,
-    /// What is special in a chat.
-    pub chat: Option<Arc<ChatBrief>>,
-    /// What it works on beside the conversation.
-    pub workspace: Workspace,
-}
-
-/// What a run works on beside the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workspace {
-    /// Nothing.
-    None,
-    /// The files of a session.
-    Files,
-}
-
-/// What a model is told before all else. What is long and always the same is made when it is sent: thousands
-/// of runs need not hold it.
-#[derive(Clone)]
-pub enum System {
-    /// That it works on the persona.
-    PersonaAgent,
-    /// That it is the companion.
-    Companion,
-    /// This.
-    Told(Arc<str>),
-}
-
-impl Brief {
-    /// What the model is told before all else.
-    pub fn system(&self) -> Cow<'_, str> {
-        match &self.system {
-            System::PersonaAgent => prompt::persona_agent(&self.persona).into(),
-            System::Companion => prompt::companion(&self.persona).into(),
-            System::Told(told) => Cow::Borrowed(told),
-        }
-    }
-}
-
-/// What is special about speaking in a chat.
-pub struct ChatBrief {
-    /// How many of the last messages the model is sent.
-    pub window: u32,
-    /// What is kept of what it is told.
-    pub recorded: Recorded,
-}
 
 /// One run on its way.
 struct Drive {
@@ -115,31 +55,20 @@ struct Drive {
     deadline: Instant,
     first_token: Option<Duration>,
     /// What was asked before this began.
-    asked: Option<Answer>,
+    asked: Option<Asked>,
     /// Whether the desk knows what was read in the conversation before.
     recalled: bool,
 }
 
 impl Agent {
     /// Takes a run from its beginning to its end, whatever happens on the way.
-    pub(super) async fn drive(
-        self,
-        live: Arc<Live>,
-        scope: Scope,
-        run: Run,
-        brief: Brief,
-        wait: Option<Arc<Semaphore>>,
-        asked: Option<Asked>,
-    ) {
-        let mut turn = Turn::new(self.guards(&scope.space), brief.route.model.price, || {
-            uuid::Uuid::now_v7().to_string()
-        });
+    pub(super) async fn drive(self, scope: Scope, begun: Begun) {
+        let Begun { run, live, brief, guards, wait, asked, .. } = begun;
+        let mut turn =
+            Turn::new(guards, brief.route.model.price, || uuid::Uuid::now_v7().to_string());
         // Watchers know of the first step already.
         turn.begin();
-        let (asked, began) = match asked {
-            Some(Asked { answer, at }) => (Some(answer), at),
-            None => (None, Instant::now()),
-        };
+        let began = asked.as_ref().map_or_else(Instant::now, |asked| asked.at);
         let desk = ToolDesk::new(
             self.clone(),
             scope.clone(),
@@ -205,6 +134,12 @@ fn told_by(step: Step) -> Option<RunEvent> {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a run took so far.
+fn taken((usage, micros): (Usage, Option<u64>)) -> Taken {
+    let (input, output) = (usage.input.unwrap_or_default(), usage.output.unwrap_or_default());
+    Taken { tokens: input.saturating_add(output), cost_micros: micros.unwrap_or_default() }
 }
 
 fn failed(error: ApiError) -> Finish {
@@ -310,13 +245,26 @@ impl Drive {
     }
 
     /// The answer that was asked for already, or a new one.
-    async fn answer(&mut self) -> Result<Answer, ApiError> {
+    async fn answer(&mut self) -> Result<Asking, ApiError> {
         match self.asked.take() {
-            Some(answer) => Ok(answer),
+            Some(asked) => Ok(Ok(asked)),
             None => {
-                let mut link = self.agent.read(&self.scope).await?;
-                let so_far = self.live.parts();
-                self.agent.ask_model(&mut link, &self.run, &self.brief, None, so_far).await
+                let (so_far, left) = (self.live.parts(), self.turn.left());
+                let (run, brief, agent) = (&self.run, &self.brief, &self.agent);
+                if !left.is_counted() {
+                    let mut link = agent.read(&self.scope).await?;
+                    return agent.ask_model(&mut link, run, brief, None, so_far, left).await;
+                }
+                // Others may have begun meanwhile: what they hold is not there any more.
+                let mut link = agent.write(&self.scope).await?;
+                let spent = taken(self.turn.spent());
+                let left = agent.left_beside(&mut link, &self.scope, run, left, spent).await?;
+                let asked = agent.ask_model(&mut link, run, brief, None, so_far, left).await?;
+                if let Ok(Asked { held: Some(held), .. }) = &asked {
+                    link.hold_for_run(&run.id, spent.plus(*held)).await?;
+                }
+                link.commit().await?;
+                Ok(asked)
             }
         }
     }
@@ -330,7 +278,11 @@ impl Drive {
     async fn ask_model(&mut self) -> Vec<Step> {
         // What is there already is taken together: it costs no wait, and one round for all of it.
         let mut answer = match self.answer().boxed().await {
-            Ok(answer) => answer.ready_chunks(AT_ONCE),
+            Ok(Ok(Asked { answer, reading, room, .. })) => {
+                self.turn.hear_out(reading, room);
+                answer.ready_chunks(AT_ONCE)
+            }
+            Ok(Err(bound)) => return self.turn.on(Input::NoRoom(bound)),
             Err(error) => return self.turn.on(Input::Failed(error)),
         };
         let label = self.brief.route.service.label.clone();
@@ -359,12 +311,14 @@ impl Drive {
             let mut told = Vec::with_capacity(inputs.len());
             for input in inputs {
                 let last = match &input {
-                    Input::Stopped | Input::OutOfTime | Input::Failed(_) => true,
+                    Input::Stopped | Input::OutOfTime | Input::Failed(_) | Input::NoRoom(_) => true,
                     Input::Model(event) => matches!(event, ModelEvent::Stop(_)),
                     Input::ToolDone(_) => false,
                 };
                 let steps = self.turn.on(input);
-                if last {
+                // An answer that passes its room is ended in the middle.
+                let over = steps.iter().any(|step| matches!(step, Step::Finish(_)));
+                if last || over {
                     // Dropping the stream closes the connection.
                     return told.into_iter().map(Step::Tell).chain(steps).collect();
                 }
@@ -433,6 +387,7 @@ impl Drive {
 
     /// Keeps the end. What cannot be kept now is tried again: the words are not given up.
     async fn finish(&mut self, finish: Finish) {
+        let finish = self.agent.ending(finish);
         let (usage, cost_micros) = self.turn.spent();
         self.run.status = finish.status;
         self.run.stop = finish.stop;
@@ -449,11 +404,6 @@ impl Drive {
         let parts = self.live.parts();
         let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
         let (seq, rest) = self.live.seal(now(), ended, &self.agent.shared.log).await;
-        // What a model was told in a chat is kept from the beginning.
-        let recorded = match &self.brief.chat {
-            Some(_) => None,
-            None => Some(serde_json::json!(self.agent.recorded(&self.brief)).to_string()),
-        };
         let mut told = false;
         let closed = loop {
             let kept = async {
@@ -463,9 +413,6 @@ impl Drive {
                 let closed = close(&mut link, &self.run, parts.clone(), last).await?;
                 if closed && pictured {
                     ask_for_pictures(&mut link, &self.run).await?;
-                }
-                if let Some(recorded) = recorded.as_ref().filter(|_| closed) {
-                    link.set_run_prompt(&self.run.id, recorded).await?;
                 }
                 link.commit().await?;
                 Ok::<bool, StoreError>(closed)
@@ -482,6 +429,10 @@ impl Drive {
         };
         if closed {
             self.agent.collect(&self.scope.space, &self.run.id);
+        } else if let Ok(ended) = self.agent.run(&self.scope, &self.run.id).await {
+            let at = ended.ended_at.unwrap_or(ended.created_at);
+            self.live.correct_end(seq, at, ended.ended());
+            self.run = ended;
         }
         self.live.mark_ended(seq);
         self.live.publish(seq);

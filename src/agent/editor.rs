@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    Agent,
+    Agent, Words,
     driver::{Brief, System, Workspace},
     notes::Sight,
+    once::keep_client,
     runs::{Order, said},
     window::turns,
 };
@@ -30,15 +31,15 @@ const MAX_HISTORY: u32 = 2000;
 pub(super) enum Reach {
     /// As far as its persona's tier.
     Own,
-    /// To drafts at the most.
+    /// To drafts, whatever its tier: a person asked for them, and nothing is applied.
     Drafts,
 }
 
 impl Reach {
     fn within(self, tier: Tier) -> Tier {
-        match (self, tier) {
-            (Self::Drafts, Tier::Act) => Tier::Suggest,
-            (_, tier) => tier,
+        match self {
+            Self::Own => tier,
+            Self::Drafts => Tier::Suggest,
         }
     }
 
@@ -67,31 +68,45 @@ impl Agent {
         &self,
         scope: &Scope,
         persona: &PersonaId,
-        words: &str,
+        words: impl Into<Words<'_>>,
         context: Option<Sight>,
     ) -> Result<Run, ApiError> {
-        self.ask(scope, persona, words, context, Reach::Own).await
+        let words: Words<'_> = words.into();
+        let before = async || {
+            let Some(client) = words.client else { return Ok(None) };
+            let session = self.read(scope).await?.persona(persona).await?.agent_chat_session_id;
+            let said = self.said_before(scope, session.as_ref(), Some(client)).await?;
+            Ok::<Option<Run>, ApiError>(said.into_iter().next())
+        };
+        if let Some(run) = before().await? {
+            return Ok(run);
+        }
+        match self.ask(scope, persona, words, context, Reach::Own).await {
+            Ok(run) => Ok(run),
+            Err(error) => before().await?.ok_or(error),
+        }
     }
 
-    /// Asks the agent of a persona for improvements: whatever it may do by itself, they come as drafts.
+    /// Asks the companion that listens in a persona's editor, its agent, for improvements. A person wants
+    /// drafts, so they come as drafts whatever the agent may do by itself.
     pub async fn enhance(
         &self,
         scope: &Scope,
         persona: &PersonaId,
         words: &str,
     ) -> Result<Run, ApiError> {
-        self.ask(scope, persona, words, None, Reach::Drafts).await
+        self.ask(scope, persona, words.into(), None, Reach::Drafts).await
     }
 
     async fn ask(
         &self,
         scope: &Scope,
         persona: &PersonaId,
-        words: &str,
+        words: Words<'_>,
         context: Option<Sight>,
         reach: Reach,
     ) -> Result<Run, ApiError> {
-        check_words(words)?;
+        check_words(words.text)?;
         let mut brief = self.editor_brief(scope, persona, reach).await?;
         brief.context = context.map(Arc::new);
         if let Some(conversation) = &brief.persona.agent_chat_session_id {
@@ -108,8 +123,9 @@ impl Agent {
                 begin(&mut link, &persona).await?
             }
         };
-        let message = said(conversation.leaf.clone(), words, now());
+        let message = said(conversation.leaf.clone(), words.text, now());
         link.insert_message(&conversation.id, &message).await?;
+        keep_client(&mut link, &conversation.id, words.client, &message.id).await?;
         reach.keep(&mut link, &message.id).await?;
         self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
@@ -143,6 +159,7 @@ impl Agent {
             context: None,
             chat: None,
             workspace: Workspace::None,
+            window: None,
         })
     }
 

@@ -41,7 +41,8 @@ impl Agent {
     pub(super) fn go_on_in(&self, space: SpaceId, chat: ConversationId) -> BoxFuture<'static, ()> {
         let agent = self.clone();
         async move {
-            loop {
+            // What comes next is begun by the next process, and need not be held.
+            while agent.check_open().is_ok() {
                 match agent.take_first(&space, &chat).await {
                     Ok(Taken::Passed) => {}
                     Ok(Taken::Begun | Taken::Missed) => return,
@@ -94,7 +95,7 @@ impl Agent {
                 self.next_turn(&scope, chat, item, message_ids, begun, old).await
             }
             Next::Words { content, after, device_id } => {
-                let words = ChatWords { content, parent: after, device: device_id };
+                let words = ChatWords { content, parent: after, device: device_id, client: None };
                 self.next_words(&scope, chat, item, words).await
             }
             Next::Replayed { .. } => Ok(Taken::Missed),

@@ -278,6 +278,16 @@ impl Live {
         (seq, state.unlogged().cloned().collect())
     }
 
+    /// Another process ended the run: what it said of the end is what watchers are told.
+    pub fn correct_end(&self, seq: u64, at: Timestamp, event: RunEvent) {
+        let mut state = self.state();
+        if state.last == seq
+            && let Some(last) = state.tail.back_mut()
+        {
+            *last = AtHand::of(seq, at, event);
+        }
+    }
+
     /// Says when there is something new.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.published.subscribe()

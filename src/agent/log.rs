@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::live::{Live, Place, Taken, Urgency};
-use crate::store::{EventRow, LogRound, Store, StoreError};
+use crate::store::{EventRow, KeptRound, LogRound, Store, StoreError};
 
 /// How long it may take until words are kept.
 pub(super) const KEPT_WITHIN: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const FORGOTTEN: i64 = 16;
 const RETRY: Duration = Duration::from_millis(250);
 
 /// Writes a round, waiting for a database that is away. What it refuses is an error.
-async fn write_all(store: &Store, round: &LogRound) -> Result<Option<i64>, StoreError> {
+async fn write_all(store: &Store, round: &LogRound) -> Result<KeptRound, StoreError> {
     let mut told = false;
     loop {
         match store.keep_round(round).await {
@@ -47,6 +47,14 @@ async fn write_all(store: &Store, round: &LogRound) -> Result<Option<i64>, Store
             Err(error) => return Err(error),
         }
         sleep(RETRY).await;
+    }
+}
+
+/// A run that another process ended, because nothing was heard of it for long, does not go on here.
+fn end_here(kept: &KeptRound, live: &Live) {
+    if kept.ended.contains(&live.run) {
+        tracing::warn!(run = %live.run, "a run was ended by another process, and is ended here");
+        live.stopped.cancel();
     }
 }
 
@@ -153,7 +161,8 @@ impl Log {
     /// Writes for ever.
     pub async fn write(self: Arc<Self>, store: Store) {
         // Other processes know what a run told by its events alone.
-        let words = if store.is_shared() { Place::Log } else { Place::Journal };
+        let aside = store.is_shared() || store.is_guest();
+        let words = if aside { Place::Log } else { Place::Journal };
         let (mut journal, mut took) = (Journal::default(), Duration::ZERO);
         loop {
             // What comes while one round is written waits for that, for the next, and until that is written.
@@ -195,10 +204,15 @@ impl Log {
                 // One run whose persona was purged must not hold up the others.
                 if refused {
                     let alone = LogRound { log: own.to_vec(), ..LogRound::default() };
-                    if let Err(error) = write_all(&store, &alone).await {
-                        tracing::warn!(%error, run = %live.run, "a run cannot be kept, and is ended");
-                        live.stopped.cancel();
+                    match write_all(&store, &alone).await {
+                        Ok(kept) => end_here(&kept, &live),
+                        Err(error) => {
+                            tracing::warn!(%error, run = %live.run, "a run cannot be kept, and is ended");
+                            live.stopped.cancel();
+                        }
                     }
+                } else if let Ok(kept) = &kept {
+                    end_here(kept, &live);
                 }
                 if let Some(last) = own.last() {
                     live.mark_written(Place::Log, last.seq);
@@ -210,8 +224,8 @@ impl Log {
                 Err(_) => write_all(&store, &words_kept).await,
             };
             match kept {
-                Ok(Some(round)) => journal.add(round, new),
-                Ok(None) => {}
+                Ok(KeptRound { round: Some(round), .. }) => journal.add(round, new),
+                Ok(KeptRound { round: None, .. }) => {}
                 Err(error) => tracing::error!(%error, "words of runs cannot be kept"),
             }
             for (own, live) in by_run(&words_kept.journal, to_journal.ends) {

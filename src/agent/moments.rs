@@ -1,14 +1,15 @@
 //! Any moment of a chat as a test input of its persona.
 
-use super::{Agent, voices};
+use super::{Agent, is_from_elsewhere, tool::PASSAGE_CHARS, voices};
 use crate::{
     changes::{Scope, to_fields},
     domain::{
-        change::{Change, Op},
+        change::{Change, Entity, Op},
         chat::MAX_MEMBERS,
         error::ApiError,
         id::{MessageId, TestInputId},
         message::{Message, Role},
+        proposal::Source,
         test_input::{
             Before, MAX_HISTORY, MAX_HISTORY_CHARS, TestInput, TestInputFields, suggested_check,
         },
@@ -62,6 +63,11 @@ impl Agent {
         let asked = heard.iter().rposition(|message| message.role == Role::User);
         let asked = asked.ok_or_else(unasked)?;
         let voices = link.voices(&chat, &last, HEARD).await?;
+        let entity = Entity::from(&chat);
+        let source = match is_from_elsewhere(&mut link, &entity).await? {
+            true => Some((entity, link.chat(&chat).await?.title)),
+            false => None,
+        };
         drop(link);
         voices::hear(&mut heard, &voices, &persona);
         // What others said to it before this one answered belongs to what is asked.
@@ -75,10 +81,13 @@ impl Agent {
             check: answer.map(|answer| suggested_check(&answer.text())).unwrap_or_default(),
         };
         let id: TestInputId = new_id();
-        let change = Change::new(&id, Op::Create)
+        let mut change = Change::new(&id, Op::Create)
             .with(to_fields(&fields)?)
             .set("personaId", persona.as_str())
             .because("A moment of a chat.");
+        let passage = fields.content.chars().take(PASSAGE_CHARS).collect();
+        let source = source.map(|(entity, title)| Source { entity, title, passage });
+        change.untrusted = source.into_iter().collect();
         self.gate(scope).submit(change).await?;
         Ok(self.read(scope).await?.test_input(&id).await?)
     }

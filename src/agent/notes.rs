@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     changes::fields_at,
     domain::{
-        change::{ChangeState, Fields, field_label},
+        change::{ChangeState, Entity, EntityKind, Fields, field_label},
         diff::{Hunk, hunks},
         error::ApiError,
         id::{ConversationId, MessageId},
@@ -19,6 +19,7 @@ use crate::{
         message::{Message, Part, PartBody, Role},
         proposal::Source,
         run::Run,
+        timestamp::Timestamp,
     },
     store::{Link, ProposalRow, StoreError},
 };
@@ -66,7 +67,7 @@ impl Sights {
 
 /// Whether a chat came from a file, so that nobody here need have written it. What is begun here is
 /// answered by runs; what comes from a file stands there before the first of them.
-pub async fn is_imported(link: &mut Link, chat: &ConversationId) -> Result<bool, StoreError> {
+async fn is_imported(link: &mut Link, chat: &ConversationId) -> Result<bool, StoreError> {
     let first = link.messages_after(chat, None, 2).await?;
     for (place, message) in first.into_iter().map(|marked| marked.message).enumerate() {
         let ran = message.run_id.is_some()
@@ -79,6 +80,18 @@ pub async fn is_imported(link: &mut Link, chat: &ConversationId) -> Result<bool,
     Ok(false)
 }
 
+/// Whether nobody here need have written what a thing says: what a ref says never, the rest when it came from
+/// a file.
+pub async fn is_from_elsewhere(link: &mut Link, entity: &Entity) -> Result<bool, StoreError> {
+    match entity.kind {
+        EntityKind::Ref => Ok(true),
+        EntityKind::Chat => is_imported(link, &ConversationId::new(entity.id.as_str())).await,
+        EntityKind::Persona | EntityKind::TestInput | EntityKind::Page | EntityKind::Task => {
+            link.is_brought_in(entity).await
+        }
+    }
+}
+
 /// What was decided about the drafts of this conversation since the model last began to speak.
 pub async fn decided(
     link: &mut Link,
@@ -86,19 +99,38 @@ pub async fn decided(
     branch: &[Message],
 ) -> Result<Vec<Decided>, ApiError> {
     let spoke = branch.iter().rfind(|message| message.role == Role::Assistant);
-    // A conversation without an answer has no drafts.
-    let Some(message) = spoke else { return Ok(Vec::new()) };
+    // The first answer may have been left aside, and its drafts decided on.
+    let since = spoke.map_or(Timestamp(0), |message| message.created_at);
     let mut decided = Vec::new();
-    for draft in link.decided_since(&run.conversation_id, message.created_at).await? {
-        let taken = match taken(link, &draft).await {
-            Ok(taken) => taken,
-            // What it was about was removed for good.
-            Err(ApiError::NotFound { .. }) => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        decided.push(Decided { draft, taken });
+    for draft in link.decided_since(&run.conversation_id, since).await? {
+        decided.push(looked_at(link, draft).await?);
     }
     Ok(decided)
+}
+
+/// What earlier tries at the same question did, as far as `decided` does not tell it.
+pub async fn tried(
+    link: &mut Link,
+    run: &Run,
+    decided: &[Decided],
+) -> Result<Vec<Decided>, ApiError> {
+    let mut tried = Vec::new();
+    for draft in link.changes_of_tries(run).await? {
+        if !decided.iter().any(|known| known.draft.row.id == draft.row.id) {
+            tried.push(looked_at(link, draft).await?);
+        }
+    }
+    Ok(tried)
+}
+
+async fn looked_at(link: &mut Link, draft: ProposalRow) -> Result<Decided, ApiError> {
+    let taken = match taken(link, &draft).await {
+        Ok(taken) => taken,
+        // What it was about was removed for good.
+        Err(ApiError::NotFound { .. }) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    Ok(Decided { draft, taken })
 }
 
 /// A draft that was decided on, and how far each of its fields was taken.
@@ -145,9 +177,19 @@ async fn taken(link: &mut Link, draft: &ProposalRow) -> Result<Vec<(String, Take
             // What was changed elsewhere meanwhile was merged into it.
             let wanted = words(wanted);
             let merged = merge(&text(&base), &wanted, &text(&before)).unwrap_or(wanted);
-            (field.clone(), how_far(&text(&before), &merged, &text(&after)))
+            let how = match how_far(&text(&before), &merged, &text(&after)) {
+                // It did not fit as it was proposed, and the person wrote it anew.
+                Taken::Whole | Taken::InPart if is_reworded(draft, field) => Taken::Reworded,
+                how => how,
+            };
+            (field.clone(), how)
         })
         .collect())
+}
+
+fn is_reworded(draft: &ProposalRow, field: &str) -> bool {
+    let kept = draft.row.change.patch.get(field);
+    draft.proposed.as_ref().is_some_and(|proposed| proposed.get(field) != kept)
 }
 
 /// A value as words, so that an empty text and none are the same.
@@ -177,9 +219,14 @@ fn how_far(before: &str, wanted: &str, after: &str) -> Taken {
 }
 
 /// Puts the notes before the last thing a person said.
-pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<Decided>) {
+pub fn add(branch: &mut [Message], context: Option<&str>, tried: &[Decided], decided: &[Decided]) {
     let mut notes = Vec::new();
     notes.extend(context.map(str::to_owned));
+    let lines: Vec<String> = tried.iter().filter_map(told_of_try).collect();
+    if !lines.is_empty() {
+        let told = "An earlier try at this question already did this; do not do it again:";
+        notes.push(format!("{told}\n{}", lines.join("\n")));
+    }
     let lines: Vec<String> = decided.iter().filter_map(told).collect();
     if !lines.is_empty() {
         notes.push(format!("What became of your drafts:\n{}", lines.join("\n")));
@@ -193,6 +240,25 @@ pub fn add(branch: &mut [Message], context: Option<&str>, decided: Vec<Decided>)
     let id = format!("{}-note", asked.id).as_str().into();
     let note = Part { id, at: asked.created_at, body: PartBody::Text(text), carried: None };
     asked.parts.insert(0, note);
+}
+
+/// The same of a change of an earlier try, of which it knows nothing.
+fn told_of_try(one: &Decided) -> Option<String> {
+    let Decided { draft, .. } = one;
+    let outcome = match draft.row.state {
+        // Somebody who may act asks nobody.
+        ChangeState::Applied if draft.decided_by.is_none() => match draft.row.undone_by {
+            Some(_) => "done, and then taken back by the person",
+            None => "done",
+        },
+        ChangeState::Pending => "drafted, and waits for the person to decide",
+        ChangeState::Applied
+        | ChangeState::Rejected
+        | ChangeState::Superseded
+        | ChangeState::Expired
+        | ChangeState::Conflict => return told(one),
+    };
+    Some(format!("- {}: {outcome}.", draft.summary))
 }
 
 /// One line for the model; none when there is nothing that it does not know.

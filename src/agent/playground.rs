@@ -1,32 +1,20 @@
-//! Sessions of the playground: beginning and setting them, and what is said in them.
+//! Sessions of the playground: beginning and setting them, deleting and clearing them.
 
-use std::sync::Arc;
-
-use super::{
-    Agent,
-    chat_tree::named,
-    driver::{Brief, System, Workspace},
-    editor::check_words,
-    runs::{Order, said},
-};
+use super::{Agent, chat_tree::standing};
 use crate::{
     changes::Scope,
     domain::{
-        change::{Entity, EntityKind},
+        change::Entity,
         error::ApiError,
         id::{ConversationId, MessageId, PersonaId},
-        message::{Conversation, ConversationKind, Message, PartBody, Role},
         news::News,
-        persona::{Persona, Tier},
         playground::{
-            EXECUTE, NEW_TITLE, PlaygroundSession, SessionChanges, Todo, Variables, check_prompt,
-            check_variables, filled,
+            NEW_TITLE, PlaygroundSession, SessionChanges, Variables, check_prompt, check_variables,
         },
         run::Run,
-        tree::{MAX_PATH_SIZE, PathMessage, excerpt},
         version::Revision,
     },
-    store::{FilePlace, Link, StoreError, new_id, now},
+    store::{Link, StoreError, new_id, now},
 };
 
 /// What a session is begun with.
@@ -48,55 +36,49 @@ pub struct NewSession {
     pub system_prompt: Option<String>,
 }
 
-/// What a message in a session follows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Follows {
-    /// The end of the branch in use.
-    #[default]
-    Leaf,
-    /// This message.
-    After(MessageId),
-    /// Nothing: another beginning.
-    Nothing,
+/// A session as it shall be, and whether it is that already: it is kept together with what is said in it,
+/// or not at all.
+#[derive(Clone, Debug)]
+pub struct SessionDraft {
+    /// The session.
+    pub session: PlaygroundSession,
+    /// What is to be done with it.
+    keep: Keep,
 }
 
-/// The branch of a session that is in use.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionPath {
-    /// The messages, the oldest first, the one that is being written included.
-    pub items: Vec<PathMessage>,
-    /// The message before them, when there are more.
-    pub next: Option<MessageId>,
-    /// The run that was last begun in the session, on whichever branch.
-    pub run: Option<Run>,
-    /// From where the files are seen.
-    pub place: FilePlace,
+/// What is to be done with a session before something is said in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    AsItIs,
+    New,
+    Changed,
 }
 
-impl SessionPath {
-    /// The list of what is to be done, as it was last written on this branch.
-    pub fn todos(&self) -> Vec<Todo> {
-        let parts = self.items.iter().rev().flat_map(|item| item.message.parts.iter().rev());
-        let mut lists = parts.filter_map(|part| match &part.body {
-            PartBody::ToolCall(call) if call.name == "write_todos" => {
-                serde_json::from_value(call.input.get("todos")?.clone()).ok()
-            }
-            _ => None,
-        });
-        lists.next().unwrap_or_default()
+impl From<PlaygroundSession> for SessionDraft {
+    fn from(session: PlaygroundSession) -> Self {
+        Self { session, keep: Keep::AsItIs }
+    }
+}
+
+impl SessionDraft {
+    /// Keeps it through a link that is committed with what is said.
+    pub(super) async fn keep(&self, link: &mut Link) -> Result<(), ApiError> {
+        match self.keep {
+            Keep::AsItIs => return Ok(()),
+            Keep::New => link.insert_session(&self.session).await?,
+            Keep::Changed => link.set_session(&self.session, now()).await?,
+        }
+        link.tell(News::of_chat(&self.session.id));
+        Ok(())
     }
 
-    /// What all answers on this branch took, as far as they are shown: tokens in, tokens out, and
-    /// millionths of a dollar.
-    pub fn spent(&self) -> (u64, u64, u64) {
-        self.items.iter().fold((0, 0, 0), |(input, output, micros), item| {
-            let spent = &item.message.spent;
-            (
-                input + spent.usage.input.unwrap_or_default(),
-                output + spent.usage.output.unwrap_or_default(),
-                micros + spent.cost_micros.unwrap_or_default(),
-            )
-        })
+    /// The same with another title.
+    pub(super) fn called(self, title: String) -> Self {
+        let keep = match self.keep {
+            Keep::AsItIs | Keep::Changed => Keep::Changed,
+            Keep::New => Keep::New,
+        };
+        Self { session: PlaygroundSession { title, ..self.session }, keep }
     }
 }
 
@@ -107,6 +89,20 @@ impl Agent {
         scope: &Scope,
         new: NewSession,
     ) -> Result<PlaygroundSession, ApiError> {
+        let draft = self.new_session(scope, new).await?;
+        let mut link = self.write(scope).await?;
+        draft.keep(&mut link).await?;
+        let made = link.session(&draft.session.id).await?;
+        link.commit().await?;
+        Ok(made)
+    }
+
+    /// A session with a version of a persona, to be kept with the first words in it.
+    pub async fn new_session(
+        &self,
+        scope: &Scope,
+        new: NewSession,
+    ) -> Result<SessionDraft, ApiError> {
         check_variables(&new.variables)?;
         if let Some(prompt) = &new.system_prompt {
             check_prompt(prompt)?;
@@ -135,12 +131,7 @@ impl Agent {
             updated_at: at,
             deleted_at: None,
         };
-        let mut link = self.write(scope).await?;
-        link.insert_session(&session).await?;
-        let made = link.session(&session.id).await?;
-        link.tell(News::of_chat(&made.id));
-        link.commit().await?;
-        Ok(made)
+        Ok(SessionDraft { session, keep: Keep::New })
     }
 
     /// A session of this persona that is in use.
@@ -163,6 +154,22 @@ impl Agent {
         id: &ConversationId,
         changes: SessionChanges,
     ) -> Result<PlaygroundSession, ApiError> {
+        let draft = self.changed_session(scope, persona, id, changes).await?;
+        let mut link = self.write(scope).await?;
+        draft.keep(&mut link).await?;
+        let session = link.session(id).await?;
+        link.commit().await?;
+        Ok(session)
+    }
+
+    /// A session as it shall be, to be kept with what is said in it next.
+    pub async fn changed_session(
+        &self,
+        scope: &Scope,
+        persona: &PersonaId,
+        id: &ConversationId,
+        changes: SessionChanges,
+    ) -> Result<SessionDraft, ApiError> {
         changes.check()?;
         let mut session = self.session(scope, persona, id).await?;
         if let Some(revision) = changes.persona_revision {
@@ -179,12 +186,7 @@ impl Agent {
         if let Some(variables) = changes.variables {
             session.variables = variables;
         }
-        let mut link = self.write(scope).await?;
-        link.set_session(&session, now()).await?;
-        let session = link.session(id).await?;
-        link.tell(News::of_chat(id));
-        link.commit().await?;
-        Ok(session)
+        Ok(SessionDraft { session, keep: Keep::Changed })
     }
 
     /// Deletes a session, which can be brought back. A run in it is stopped.
@@ -270,154 +272,11 @@ impl Agent {
         if let Some(run) = link.run_going_on(id).await? {
             return Err(ApiError::Busy { run_id: run.id });
         }
-        named(&mut link, id, message, "messageId").await?;
-        let leaf = link.newest_below(id, message).await?;
+        let known = standing(&mut link, id, message, "messageId").await?.message.id;
+        let leaf = link.newest_below(id, &known).await?;
         link.set_leaf(id, &leaf, now()).await?;
         link.tell(News::of_chat(id));
         Ok(link.commit().await?)
-    }
-
-    /// The branch of a session that is in use, or what stands before a message of it.
-    pub async fn session_path(
-        &self,
-        scope: &Scope,
-        session: &PlaygroundSession,
-        before: Option<&MessageId>,
-    ) -> Result<SessionPath, ApiError> {
-        let id = &session.id;
-        let mut link = self.read(scope).await?;
-        // The run is looked for first: if it ends before the branch is read, its answer is in there.
-        let run = link.last_run(id).await?;
-        let conversation = session_conversation(&mut link, id).await?;
-        let mut place = FilePlace {
-            session: id.clone(),
-            leaf: conversation.leaf.clone().unwrap_or_default(),
-            writing: MessageId::default(),
-        };
-        let leaf = match before {
-            Some(before) => named(&mut link, id, before, "before").await?.message.parent_id,
-            None => conversation.leaf,
-        };
-        let mut items = match &leaf {
-            Some(leaf) => link.path(id, leaf, MAX_PATH_SIZE).await?,
-            None => Vec::new(),
-        };
-        let next = items.first().filter(|first| first.message.parent_id.is_some());
-        let next = next.map(|first| first.message.id.clone());
-        let going_on = run.as_ref().filter(|run| !run.status.is_over() && before.is_none());
-        if let Some(run) = going_on.filter(|run| leaf.as_ref() == Some(&run.message_id)) {
-            let parts = self.parts_so_far(&mut link, &run.id).await?;
-            place.writing = run.reply_id.clone();
-            items.push(being_written(run, run.reply(parts), session));
-        }
-        Ok(SessionPath { items, next, run, place })
-    }
-
-    /// From where the files of a session are seen now.
-    pub async fn session_place(
-        &self,
-        scope: &Scope,
-        id: &ConversationId,
-    ) -> Result<FilePlace, ApiError> {
-        let mut link = self.read(scope).await?;
-        let run = link.run_going_on(id).await?;
-        let leaf = session_conversation(&mut link, id).await?.leaf.unwrap_or_default();
-        let writing = run.filter(|run| run.message_id == leaf).map(|run| run.reply_id);
-        Ok(FilePlace { session: id.clone(), leaf, writing: writing.unwrap_or_default() })
-    }
-
-    /// Says something in a session. Another run that goes on there is in the way.
-    pub async fn say_in_session(
-        &self,
-        scope: &Scope,
-        session: &PlaygroundSession,
-        words: &str,
-        follows: Follows,
-        model: Option<&str>,
-    ) -> Result<Run, ApiError> {
-        check_words(words)?;
-        let brief = self.session_brief(scope, session, model).await?;
-        self.refuse_early(scope, &session.id).await?;
-        let mut link = self.write(scope).await?;
-        link.lock(&Entity::from(&session.id)).await?;
-        let conversation = session_conversation(&mut link, &session.id).await?;
-        let parent = match follows {
-            Follows::Leaf => conversation.leaf.clone(),
-            Follows::After(id) => {
-                Some(named(&mut link, &session.id, &id, "parentId").await?.message.id)
-            }
-            Follows::Nothing => None,
-        };
-        let message = said(parent, words, now());
-        link.insert_message(&session.id, &message).await?;
-        if session.title == NEW_TITLE {
-            let named = PlaygroundSession { title: excerpt(words), ..session.clone() };
-            link.set_session(&named, now()).await?;
-        }
-        self.start(link, scope, Order::answering(conversation, message, brief)).await
-    }
-
-    /// Has a message of a session answered once more, beside the answers that are there: the one that
-    /// asks, or the one that asked for this answer. Another model may be tried for it.
-    pub async fn answer_again(
-        &self,
-        scope: &Scope,
-        session: &PlaygroundSession,
-        message: &MessageId,
-        model: Option<&str>,
-    ) -> Result<Run, ApiError> {
-        let brief = self.session_brief(scope, session, model).await?;
-        let mut link = self.write(scope).await?;
-        link.lock(&Entity::from(&session.id)).await?;
-        let conversation = session_conversation(&mut link, &session.id).await?;
-        let known = named(&mut link, &session.id, message, "messageId").await?.message;
-        let asked = match (known.role, known.parent_id) {
-            (Role::User, _) => known.id,
-            (Role::Assistant, Some(parent)) => parent,
-            (Role::Assistant, None) => {
-                let reason = "Nobody asked for that message, so there is nothing to answer again.";
-                return Err(ApiError::NotNow { reason: reason.into() });
-            }
-        };
-        self.start(link, scope, Order::now(conversation, asked, brief)).await
-    }
-
-    /// What the persona of a session works with.
-    pub(super) async fn session_brief(
-        &self,
-        scope: &Scope,
-        session: &PlaygroundSession,
-        model: Option<&str>,
-    ) -> Result<Brief, ApiError> {
-        let mut link = self.read(scope).await?;
-        let mut persona: Persona = match link.persona(&session.persona_id).await {
-            Err(StoreError::NotFound(_)) => {
-                return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
-            }
-            persona => persona?,
-        };
-        persona.fields = link.persona_at(&persona.id, session.persona_revision).await?;
-        persona.revision = session.persona_revision;
-        let wanted = model.unwrap_or(&session.model);
-        let wanted = if wanted.is_empty() { &persona.fields.model } else { wanted };
-        let route = self.catalog_on(&mut link, &scope.space).await?.find(wanted)?;
-        drop(link);
-        let prompt = session.system_prompt.as_ref().unwrap_or(&persona.fields.system_prompt);
-        let system = filled(prompt, &session.variables);
-        let tools = self.shared.playground_tools.only(&persona.fields.tools);
-        if persona.fields.tools.iter().any(|tool| tool == EXECUTE) {
-            self.warm_python();
-        }
-        Ok(Brief {
-            persona: Arc::new(persona),
-            route,
-            system: System::Told(system.into()),
-            tools,
-            tier: Tier::Read,
-            context: None,
-            chat: None,
-            workspace: Workspace::Files,
-        })
     }
 
     async fn check_version(
@@ -440,36 +299,5 @@ impl Agent {
             "" => Ok(()),
             model => self.route(scope, model).await.map(drop),
         }
-    }
-}
-
-/// A session outside the bin, as the conversation that it is.
-async fn session_conversation(
-    link: &mut Link,
-    id: &ConversationId,
-) -> Result<Conversation, ApiError> {
-    match link.conversation(id).await {
-        Ok(conversation) if conversation.kind == ConversationKind::Playground => Ok(conversation),
-        Ok(_) | Err(StoreError::NotFound(_)) => Err(ApiError::not_found("session")),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// An answer that is being given, at the end of a branch.
-fn being_written(run: &Run, message: Message, session: &PlaygroundSession) -> PathMessage {
-    PathMessage {
-        content: message.text(),
-        message,
-        persona_id: Some(run.persona_id.clone()),
-        persona_revision: Some(run.persona_revision),
-        persona_name: Some(session.persona_name.clone()),
-        position: 1,
-        siblings: 1,
-        previous: None,
-        following: None,
-        hidden: 0,
-        label: String::new(),
-        bookmarked: false,
-        generating: true,
     }
 }

@@ -15,6 +15,8 @@ const CHAT_OTHERS: &str = include_str!("prompts/chat_others.md");
 pub const CHAT_TITLE: &str = include_str!("prompts/chat_title.md");
 /// What a model that draws roleplay data from a persona is told.
 pub const ROLEPLAY_DATA: &str = include_str!("prompts/roleplay_data.md");
+/// What a model that sums up a session of the terminal is told.
+pub const TERMINAL_SUMMARY: &str = include_str!("prompts/terminal_summary.md");
 /// What a person is called who has not said their name.
 const NAMELESS: &str = "the person you talk with";
 
@@ -60,6 +62,13 @@ pub fn companion(persona: &Persona) -> String {
 /// The prompt of a persona that speaks for itself.
 pub fn speaking(persona: &PersonaFields) -> String {
     persona.system_prompt.clone()
+}
+
+/// What is told in a session of the terminal, with what stands for exchanges that are not sent.
+pub fn terminal(prompt: &str, summary: Option<&str>) -> String {
+    let told = summary.map(|summary| format!("# What was said before\n\n{summary}"));
+    let prompt = Some(prompt.to_owned()).filter(|prompt| !prompt.trim().is_empty());
+    prompt.into_iter().chain(told).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What a persona is told in a chat, section by section. `others` speak there, too.

@@ -4,7 +4,8 @@
 use super::{
     Agent,
     chat_tree::{
-        ChatWords, PathAsk, check_content, check_device, check_visible, find_leaf, named, remember,
+        ChatWords, PathAsk, check_content, check_device, check_visible, find_leaf, remember,
+        standing,
     },
     chats::chat_conversation,
     line::waiting,
@@ -59,6 +60,11 @@ impl Agent {
     ) -> Result<NextItem, ApiError> {
         check_content(&words.content)?;
         check_device(words.device.as_deref())?;
+        if words.client.is_some() {
+            let rule =
+                "What waits in line has no name of its sender's: look whether it stands there.";
+            return Err(ApiError::invalid("clientId", rule));
+        }
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(chat)).await?;
         let conversation = chat_conversation(&mut link, chat).await?;
@@ -70,8 +76,8 @@ impl Agent {
         let after = match (&words.parent, &open) {
             (Some(parent), Some(open)) if open.writes(parent) => Some(open.end()),
             (Some(parent), _) => {
-                let known = named(&mut link, chat, parent, "parentId").await?;
-                check_visible(&mut link, chat, parent).await?;
+                let known = standing(&mut link, chat, parent, "parentId").await?;
+                check_visible(&mut link, chat, &known.message.id).await?;
                 Some(known.message.id)
             }
             (None, open) => {

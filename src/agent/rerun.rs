@@ -1,9 +1,16 @@
-//! Going on from the middle of a run: with another prompt, another model, or another result of a tool.
+//! Going on from the middle of a run: with another prompt, another question, another model, or another
+//! result of a tool.
 //!
 //! What was done before is taken over as it was; the run itself is left alone. In the playground it goes on
 //! as a branch of the same session, otherwise in a session of its own.
 
-use super::{Agent, playground::NewSession, runs::Order};
+use super::{
+    Agent,
+    editor::check_words,
+    playground::{NewSession, SessionDraft},
+    runs::{Order, said},
+    session_talk::{keep_trying, session_conversation, tried_at},
+};
 use crate::{
     changes::Scope,
     domain::{
@@ -28,10 +35,24 @@ pub struct Rerun {
     pub step: u32,
     /// What the model is told instead of what it was told.
     pub system_prompt: Option<String>,
+    /// What was asked instead of what was asked.
+    pub message: Option<String>,
     /// What tools gave instead of what they gave.
     pub results: Vec<(CallId, String)>,
     /// The model that is asked instead.
     pub model: Option<String>,
+}
+
+/// A run of before, as it is gone on from.
+struct Before {
+    run: Run,
+    kind: ConversationKind,
+    /// What it said and did by then.
+    so_far: Vec<Part>,
+    /// What its model was told.
+    told: String,
+    /// What asked for it.
+    asked: Message,
 }
 
 impl Agent {
@@ -42,64 +63,104 @@ impl Agent {
         id: &RunId,
         rerun: Rerun,
     ) -> Result<(PlaygroundSession, Run), ApiError> {
-        let mut link = self.read(scope).await?;
-        let run = link.run(id).await?;
-        if !run.status.is_over() {
-            return Err(ApiError::Busy { run_id: run.id });
-        }
-        let mut so_far = before_step(&link.run_events(id, 0, u32::MAX).await?, rerun.step)?;
+        let mut before = self.before(scope, id, rerun.step).await?;
         for (call, output) in rerun.results {
-            replace(&mut so_far, &call, output)?;
+            replace(&mut before.so_far, &call, output)?;
         }
-        let kind = link.conversation_kind(&run.conversation_id).await?;
-        let here = kind == ConversationKind::Playground && rerun.system_prompt.is_none();
-        let session = match here {
+        let Before { run, kind, so_far, told, asked } = before;
+        let prompt = rerun.system_prompt.filter(|prompt| *prompt != told);
+        if let Some(prompt) = &prompt {
+            check_prompt(prompt)?;
+        }
+        let words = rerun.message.filter(|words| *words != asked.text());
+        if let Some(words) = &words {
+            check_words(words)?;
+        }
+        let model = rerun.model.as_deref().unwrap_or(&run.model);
+        let here = kind == ConversationKind::Playground;
+        let draft = match here {
             true => {
-                drop(link);
-                self.session(scope, &run.persona_id, &run.conversation_id).await?
+                let (persona, session) = (&run.persona_id, &run.conversation_id);
+                let session = self.session(scope, persona, session).await?;
+                // It is asked of whoever spoke then, whoever speaks now.
+                let persona_revision = run.persona_revision;
+                SessionDraft::from(PlaygroundSession { persona_revision, ..session })
             }
             false => {
-                let told = link.run_prompt(id).await?;
-                let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
-                let recorded = told.and_then(|told| serde_json::from_str::<Recorded>(&told).ok());
-                drop(link);
-                let prompt = rerun.system_prompt.unwrap_or_else(|| match recorded {
-                    Some(recorded) => joined(&recorded.sections(&persona.system_prompt)),
-                    None => persona.system_prompt,
-                });
-                check_prompt(&prompt)?;
-                self.begin_copy(scope, &run, prompt).await?
+                let prompt = prompt.clone().unwrap_or_else(|| told.clone());
+                self.copied(scope, &run, &asked, prompt).await?
             }
         };
-        let brief = self.session_brief(scope, &session, rerun.model.as_deref()).await?;
+        let session = draft.session.id.clone();
+        let system = prompt.clone().unwrap_or(told);
+        let brief = self.session_brief(scope, &draft.session, Some(model), Some(system)).await?;
         let mut link = self.write(scope).await?;
-        link.lock(&Entity::from(&session.id)).await?;
-        let asked = match here {
-            true => run.message_id.clone(),
-            false => copy_branch(&mut link, &run, &session.id).await?,
+        link.lock(&Entity::from(&session)).await?;
+        draft.keep(&mut link).await?;
+        let message = match (here, words) {
+            (true, None) => asked.id,
+            (true, Some(words)) => {
+                let other = said(asked.parent_id, &words, now());
+                link.insert_message(&session, &other).await?;
+                other.id
+            }
+            (false, words) => copy_branch(&mut link, &run, &session, words).await?,
         };
-        let conversation = link.conversation(&session.id).await?;
-        let order = Order { so_far, ..Order::now(conversation, asked.clone(), brief) };
+        let conversation = session_conversation(&mut link, &session).await?;
+        let order = Order { so_far, ..Order::now(conversation, message.clone(), brief) };
+        if here {
+            let (reply, asked) = (Some(&run.reply_id), Some(&run.message_id));
+            let tried = match prompt {
+                Some(prompt) => Some(prompt),
+                None => tried_at(&mut link, &session, reply, asked).await?,
+            };
+            keep_trying(&mut link, &session, &order, tried).await?;
+        }
         let from = FilePlace {
             session: run.conversation_id.clone(),
             leaf: run.message_id.clone(),
             writing: run.reply_id.clone(),
         };
         let to =
-            FilePlace { session: session.id.clone(), leaf: asked, writing: order.reply.clone() };
+            FilePlace { session: session.clone(), leaf: message, writing: order.reply.clone() };
         take_files_along(&mut link, &from, &to, &order.so_far).await?;
         let begun = self.start(link, scope, order).await?;
-        Ok((session, begun))
+        Ok((self.read(scope).await?.session(&session).await?, begun))
+    }
+
+    /// A run as it was before its model was asked for this time.
+    async fn before(&self, scope: &Scope, id: &RunId, step: u32) -> Result<Before, ApiError> {
+        let mut link = self.read(scope).await?;
+        let run = link.run(id).await?;
+        if !run.status.is_over() {
+            return Err(ApiError::Busy { run_id: run.id });
+        }
+        if run.persona_id.as_str().is_empty() {
+            let reason = "A model answered here as itself, and a session of the playground is a \
+                          persona's. Go on in the terminal.";
+            return Err(ApiError::NotNow { reason: reason.into() });
+        }
+        let so_far = before_step(&link.run_events(id, 0, u32::MAX).await?, step)?;
+        let kind = link.conversation_kind(&run.conversation_id).await?;
+        let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
+        let recorded = link.run_prompt(id).await?;
+        let recorded = recorded.and_then(|told| serde_json::from_str::<Recorded>(&told).ok());
+        let told = match recorded {
+            Some(recorded) => joined(&recorded.sections(&persona.system_prompt)),
+            None => persona.system_prompt,
+        };
+        let asked = link.message(&run.message_id).await?;
+        Ok(Before { run, kind, so_far, told, asked })
     }
 
     /// A session of its own, with the persona as it was.
-    async fn begin_copy(
+    async fn copied(
         &self,
         scope: &Scope,
         run: &Run,
+        asked: &Message,
         prompt: String,
-    ) -> Result<PlaygroundSession, ApiError> {
-        let asked = self.read(scope).await?.message(&run.message_id).await?;
+    ) -> Result<SessionDraft, ApiError> {
         let new = NewSession {
             persona: run.persona_id.clone(),
             revision: Some(run.persona_revision),
@@ -108,18 +169,33 @@ impl Agent {
             system_prompt: Some(prompt),
             ..NewSession::default()
         };
-        self.create_session(scope, new).await
+        self.new_session(scope, new).await
     }
 }
 
 /// What a run had said and done before the model was asked for this time.
 fn before_step(events: &[Stamped], step: u32) -> Result<Vec<Part>, ApiError> {
-    let mut parts = Vec::new();
+    let (mut parts, mut last) = (Vec::new(), 0);
     for one in events {
         match &one.event {
             RunEvent::StepStarted { step: begun, .. } if *begun == step => return Ok(parts),
+            RunEvent::StepStarted { step: begun, .. } => last = *begun,
             event => fold(&mut parts, one.at, event),
         }
+    }
+    // One that ended with the result of a tool can be gone on with from there.
+    let answered = |call: &CallId| {
+        parts
+            .iter()
+            .any(|part| matches!(&part.body, PartBody::ToolResult(given) if given.call == *call))
+    };
+    let results = parts.last().is_some_and(|part| matches!(part.body, PartBody::ToolResult(_)));
+    let whole = parts.iter().all(|part| match &part.body {
+        PartBody::ToolCall(call) => answered(&call.call),
+        PartBody::Text(_) | PartBody::Reasoning(_) | PartBody::ToolResult(_) => true,
+    });
+    if results && whole && step == last.saturating_add(1) {
+        return Ok(parts);
     }
     let rule = "The model was not asked that often in this run.";
     Err(ApiError::invalid("step", rule))
@@ -138,15 +214,20 @@ fn replace(parts: &mut [Part], call: &CallId, output: String) -> Result<(), ApiE
     Ok(())
 }
 
-/// Writes what was said up to the message that asked for a run into another session, and gives that
-/// message there.
+/// Writes what was said up to the message that asked for a run into another session, that one in other
+/// words if there are some, and gives that message there.
 async fn copy_branch(
     link: &mut Link,
     run: &Run,
     session: &ConversationId,
+    words: Option<String>,
 ) -> Result<MessageId, ApiError> {
     let mut parent: Option<MessageId> = None;
-    for message in link.branch(&run.message_id).await? {
+    let mut branch = link.branch(&run.message_id).await?;
+    if let Some((last, words)) = branch.last_mut().zip(words) {
+        last.parts = said(None, &words, now()).parts;
+    }
+    for message in branch {
         let copy = Message { id: new_id(), parent_id: parent.take(), run_id: None, ..message };
         link.insert_message(session, &copy).await?;
         parent = Some(copy.id);
@@ -164,12 +245,21 @@ async fn take_files_along(
     let change = |path: &str, content: Option<Vec<u8>>| -> Result<FileChange, ApiError> {
         Ok(FileChange { path: FilePath::parse(path)?, content })
     };
-    if from.session != to.session {
+    if from.session != to.session || from.leaf != to.leaf {
         let before = FilePlace { writing: MessageId::default(), ..from.clone() };
-        let files = link.whole_files(&before, None).await?.into_iter();
-        let files: Result<Vec<FileChange>, ApiError> =
-            files.map(|file| change(&file.info.path, Some(file.content))).collect();
-        link.write_files(to, None, &files?, now()).await?;
+        let files = link.whole_files(&before, None).await?;
+        let there = link.files(to).await?;
+        let is_there = |path: &str, revision| {
+            let mut same = there.iter().filter(|known| known.path == path);
+            from.session == to.session && same.any(|known| known.revision == revision)
+        };
+        let gone =
+            there.iter().filter(|known| !files.iter().any(|file| file.info.path == known.path));
+        let gone = gone.map(|known| change(&known.path, None));
+        let others = files.iter().filter(|file| !is_there(&file.info.path, file.info.revision));
+        let others = others.map(|file| change(&file.info.path, Some(file.content.clone())));
+        let changes: Result<Vec<FileChange>, ApiError> = gone.chain(others).collect();
+        link.write_files(to, None, &changes?, now()).await?;
     }
     for part in so_far {
         let PartBody::ToolCall(call) = &part.body else { continue };
@@ -216,6 +306,10 @@ mod tests {
         assert_eq!(before_step(&events(), 1).unwrap().len(), 0);
         assert_eq!(before_step(&events(), 2).unwrap().len(), 2);
         assert_eq!(before_step(&events(), 3).unwrap_err().status(), 422);
+        // One that ended right after a tool goes on with its result.
+        assert_eq!(before_step(&events()[..3], 2).unwrap().len(), 2);
+        assert_eq!(before_step(&events()[..3], 3).unwrap_err().status(), 422);
+        assert_eq!(before_step(&events()[..2], 2).unwrap_err().status(), 422);
     }
 
     #[test]

@@ -2,21 +2,15 @@
 
 use std::{mem::take, sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Agent,
-    asking::{Asked, keep_asking},
-    chat_tree::ChatWords,
-    driver::Brief,
-    live::Live,
-    playground::Follows,
-    rounds::settle,
-    watch::LOOK,
+    Agent, asking::keep_asking, begun::Begun, chat_tree::ChatWords, driver::Brief, rounds::settle,
+    session_talk::Follows, turn::Guards, watch::LOOK,
 };
 use crate::{
-    changes::{Scope, refresh_index},
+    changes::{Scope, leave_drafts, refresh_index},
     domain::{
         change::Entity,
         error::ApiError,
@@ -24,19 +18,16 @@ use crate::{
         id::{ConversationId, MessageId, RunId, SpaceId, TestInputId},
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         news::News,
-        run::{Run, RunStatus, Spent},
+        run::{GO_ON, Run, Spent},
         timestamp::Timestamp,
         version::Revision,
     },
     providers::Route,
-    store::{EventRow, Link, OwnedRun, StoreError, new_id, now},
+    store::{EventRow, Link, StoreError, new_id, now},
 };
 
 /// How long a stop waits for the run to come to its end.
 const STOP_TIME: Duration = Duration::from_secs(10);
-
-/// What a person says when an answer broke off.
-const GO_ON: &str = "Go on exactly where you stopped.";
 
 /// What a run is made of.
 pub(super) struct Order {
@@ -96,17 +87,6 @@ impl Order {
     }
 }
 
-/// A run that is written down, and all that it takes to drive it.
-struct Begun {
-    run: Run,
-    live: Arc<Live>,
-    brief: Brief,
-    wait: Option<Arc<Semaphore>>,
-    asked: Option<Asked>,
-    /// What it told first, which is not kept yet.
-    told: Vec<EventRow>,
-}
-
 /// A message of a person.
 pub(super) fn said(parent: Option<MessageId>, words: &str, at: Timestamp) -> Message {
     let body = PartBody::Text(words.to_owned());
@@ -146,19 +126,23 @@ impl Agent {
         runs.pop().ok_or_else(|| ApiError::Internal { incident: "no run was asked for".into() })
     }
 
-    /// Keeps what the link holds together with new runs of one conversation, and starts all of them.
+    /// Keeps what the link holds together with new runs, of one conversation or each of a new one, and starts
+    /// all of them.
     pub(super) async fn start_all(
         &self,
         mut link: Link,
         scope: &Scope,
         orders: Vec<Order>,
     ) -> Result<Vec<Run>, ApiError> {
+        self.check_open()?;
+        let mut guards = self.shared.limits.guards;
         if let Some(first) = orders.first() {
-            let briefs: Vec<&Brief> = orders.iter().map(|order| &order.brief).collect();
-            self.check_budgets(&mut link, scope, &first.conversation.id, &briefs).await?;
+            let conversation = &first.conversation.id;
+            guards = self.check_budgets(&mut link, scope, conversation, &orders).await?;
         }
         // Whoever asked may be gone before it is done: a run that is kept must also be driven.
-        let started = tokio::spawn(self.clone().keep_and_drive(link, scope.clone(), orders));
+        let kept = self.clone().keep_and_drive(link, scope.clone(), orders, guards);
+        let started = tokio::spawn(kept);
         started.await.unwrap_or_else(|broke| {
             let incident = uuid::Uuid::now_v7().simple().to_string();
             tracing::error!(incident, %broke, "a run could not be started");
@@ -171,11 +155,12 @@ impl Agent {
         mut link: Link,
         scope: Scope,
         orders: Vec<Order>,
+        guards: Guards,
     ) -> Result<Vec<Run>, ApiError> {
         let mut begun = Vec::with_capacity(orders.len());
         for order in orders {
             let conversation = order.conversation.id.clone();
-            match self.keep(&mut link, &scope, order).await? {
+            match self.keep(&mut link, &scope, order, guards).await? {
                 Some(kept) => begun.push(kept),
                 None => {
                     drop(link);
@@ -188,7 +173,9 @@ impl Agent {
             self.lives().insert(run.id.clone(), live.clone());
         }
         let told = begun.iter_mut().flat_map(|one| take(&mut one.told)).collect();
-        let keeping = keep_rest(link, begun.last().map(|one| one.run.clone()), told);
+        let prompts: Vec<(RunId, String)> =
+            begun.iter_mut().map(|one| (one.run.id.clone(), take(&mut one.prompt))).collect();
+        let keeping = keep_rest(link, begun.last().map(|one| one.run.clone()), told, prompts);
         let first = begun.first_mut().and_then(|first| first.asked.as_mut());
         let kept = match first {
             Some(asked) => keep_asking(keeping, &mut asked.answer).await,
@@ -201,10 +188,10 @@ impl Agent {
             return Err(error.into());
         }
         let mut runs = Vec::with_capacity(begun.len());
-        for Begun { run, live, brief, wait, asked, told: _ } in begun {
-            self.shared.relay.hold(&scope.space, &run);
-            tokio::spawn(self.clone().drive(live, scope.clone(), run.clone(), brief, wait, asked));
-            runs.push(run);
+        for begun in begun {
+            self.shared.relay.hold(&scope.space, &begun.run);
+            runs.push(begun.run.clone());
+            tokio::spawn(self.clone().drive(scope.clone(), begun));
         }
         Ok(runs)
     }
@@ -223,65 +210,6 @@ impl Agent {
                     .into(),
             },
         })
-    }
-
-    /// Writes a run down. `None` when another one goes on at its place.
-    async fn keep(
-        &self,
-        link: &mut Link,
-        scope: &Scope,
-        order: Order,
-    ) -> Result<Option<Begun>, ApiError> {
-        let at = now();
-        let Order { id, round, place, follows, conversation, message, said, .. } = order;
-        let Order { brief, answers, wait, stopped, reply, so_far, .. } = order;
-        let status = if wait.is_some() { RunStatus::Queued } else { RunStatus::Running };
-        let run = Run {
-            id,
-            conversation_id: conversation.id.clone(),
-            message_id: message.clone(),
-            reply_id: reply,
-            round_id: round,
-            place,
-            follows_id: follows.filter(|follows| *follows != message),
-            persona_id: brief.persona.id.clone(),
-            persona_revision: brief.persona.revision,
-            model: brief.route.model.id.clone(),
-            status,
-            stop: None,
-            error: None,
-            spent: Spent::default(),
-            created_at: at,
-            ended_at: None,
-        };
-        if !link.insert_run(&run, &scope.user, &self.shared.node).await? {
-            return Ok(None);
-        }
-        if let Some(chat) = &brief.chat {
-            let recorded = serde_json::json!(chat.recorded).to_string();
-            link.set_run_prompt(&run.id, &recorded).await?;
-        }
-        if let Some((input, revision)) = &answers {
-            let persona = (&run.persona_id, run.persona_revision);
-            link.insert_test_answer(input, *revision, persona, &run.id, at).await?;
-        }
-        if let Some(sight) = &brief.context {
-            self.shared.sights.remember(&message, sight);
-            link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
-        }
-        // The first events are kept with the run itself, while the model is asked.
-        let opening = if wait.is_some() { Vec::new() } else { opening(&run, at, &so_far) };
-        let told = opening.iter().map(|one| row(scope, &run.id, one)).collect();
-        let asked = match wait {
-            Some(_) => None,
-            None => {
-                let answer = self.ask_model(link, &run, &brief, said, so_far).await?;
-                Some(Asked { answer, at: Instant::now() })
-            }
-        };
-        let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), opening, stopped));
-        link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
-        Ok(Some(Begun { run, live, brief, wait, asked, told }))
     }
 
     /// A run as it stands.
@@ -318,9 +246,8 @@ impl Agent {
         }
         match self.live(id) {
             Some(live) => live.stopped.cancel(),
-            // A database that is a file has no other process in which it could go on.
-            None if !self.shared.store.is_shared() => {
-                self.interrupt(OwnedRun { space: scope.space.clone(), run }).await?;
+            None if !self.shared.store.is_shared() && !self.goes_on_beside(scope, id).await? => {
+                self.interrupt(scope.space.clone(), run).await?;
             }
             None => {
                 let mut link = self.write(scope).await?;
@@ -343,15 +270,14 @@ impl Agent {
             ConversationKind::Test if run.status.is_over() => self.retry_test(scope, &run).await,
             ConversationKind::Test => Err(ApiError::Busy { run_id: run.id }),
             ConversationKind::Chat => self.retry_in_chat(scope, &run).await,
-            ConversationKind::Playground => {
-                let session = self.read(scope).await?.session(&conversation.id).await?;
-                self.answer_again(scope, &session, &run.message_id, None).await
-            }
-            ConversationKind::Editor | ConversationKind::Companion => {
+            ConversationKind::Playground => self.retry_in_session(scope, &run).await,
+            ConversationKind::Editor | ConversationKind::Companion | ConversationKind::Terminal => {
                 let reach = self.reach(scope, &run.message_id).await?;
                 let mut brief = self.brief(scope, &conversation, reach).await?;
                 brief.context = self.shared.sights.of(&run.message_id);
-                let (link, conversation) = self.last_run(scope, &run).await?;
+                let (mut link, conversation) = self.last_run(scope, &run).await?;
+                // Nobody would find them in the conversation any more.
+                leave_drafts(&mut link, &run.id).await?;
                 self.start(link, scope, Order::now(conversation, run.message_id, brief)).await
             }
         }
@@ -376,7 +302,8 @@ impl Agent {
             }
             let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
             let parent = if kept { run.reply_id.clone() } else { run.follows().clone() };
-            let said = ChatWords { content: GO_ON.into(), parent: Some(parent), device: None };
+            let (content, parent) = (GO_ON.into(), Some(parent));
+            let said = ChatWords { content, parent, ..ChatWords::default() };
             let runs = self.say_to(scope, &known.id, said, Some(&run.persona_id)).await?;
             return runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"));
         }
@@ -384,7 +311,7 @@ impl Agent {
             let session = self.read(scope).await?.session(&known.id).await?;
             let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
             let after = if kept { run.reply_id.clone() } else { run.message_id.clone() };
-            return self.say_in_session(scope, &session, GO_ON, Follows::After(after), None).await;
+            return self.say_in_session(scope, session, GO_ON, Follows::After(after), None).await;
         }
         if matches!(known.kind, ConversationKind::Test | ConversationKind::Playground) {
             return if run.status.is_over() {
@@ -425,16 +352,21 @@ impl Agent {
     }
 }
 
-/// Keeps what no question to a model depends on: where the conversation stands, and the first events.
+/// Keeps what no question to a model depends on: where the conversation stands, the first events, and what
+/// the models are told, which is there even if a run is interrupted.
 async fn keep_rest(
     mut link: Link,
     last: Option<Run>,
     told: Vec<EventRow>,
+    prompts: Vec<(RunId, String)>,
 ) -> Result<(), StoreError> {
     if let Some(run) = last {
         link.set_leaf(&run.conversation_id, run.follows(), run.created_at).await?;
     }
     link.append_events(&told).await?;
+    for (run, prompt) in &prompts {
+        link.set_run_prompt(run, prompt).await?;
+    }
     link.commit().await
 }
 
@@ -445,17 +377,6 @@ pub(super) fn opening(run: &Run, at: Timestamp, so_far: &[Part]) -> Vec<Stamped>
     events.extend(so_far.iter().flat_map(|part| told_of(part.clone())));
     events.push(RunEvent::StepStarted { step: 1 });
     (1..).zip(events).map(|(seq, event)| Stamped { seq, at, event }).collect()
-}
-
-fn row(scope: &Scope, run: &RunId, one: &Stamped) -> EventRow {
-    EventRow {
-        space: scope.space.clone(),
-        run: run.clone(),
-        seq: one.seq,
-        lengths: Vec::new(),
-        event: one.event.clone(),
-        at: one.at,
-    }
 }
 
 /// The end of a run, for the log.
@@ -472,24 +393,29 @@ pub(super) async fn close(
     parts: Vec<Part>,
     last: Vec<EventRow>,
 ) -> Result<bool, StoreError> {
-    let in_chat = match link.conversation_kind(&run.conversation_id).await {
-        Ok(kind) => kind == ConversationKind::Chat,
+    let kind = match link.conversation_kind(&run.conversation_id).await {
+        Ok(kind) => kind,
         // It was removed for good, with all that was said in it.
         Err(StoreError::NotFound(_)) => return Ok(false),
         Err(error) => return Err(error),
     };
-    if in_chat {
-        // Answers that end in the same moment learn of each other one by one.
+    let in_chat = kind == ConversationKind::Chat;
+    let unsaid = kind == ConversationKind::Playground && parts.is_empty();
+    if in_chat || unsaid {
+        // Answers that end in the same moment learn of each other one by one, and nobody puts a file in
+        // beside an answer that is not kept.
         link.lock(&Entity::from(&run.conversation_id)).await?;
     }
     if !link.end_run(run).await? {
         return Ok(false);
     }
-    link.tell(News::of_run(&run.conversation_id, &run.id, run.status));
+    link.tell(News::of_run(run, kind));
     link.append_events(&last).await?;
     if in_chat {
         settle(link, run, parts).await?;
         refresh_index(link, &Entity::from(&run.conversation_id)).await?;
+    } else if unsaid {
+        link.move_files(&run.conversation_id, &run.reply_id, &run.message_id).await?;
     } else if !parts.is_empty() {
         link.insert_message(&run.conversation_id, &run.reply(parts)).await?;
         let at = run.ended_at.unwrap_or(run.created_at);

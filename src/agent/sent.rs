@@ -1,13 +1,14 @@
 //! What a model was sent for an answer, and what the next message would take.
 
-use super::{Agent, chat_tree::PathAsk, chats::Speaker, runs::said, voices, window};
+use super::{Agent, Toolbox, chat_tree::PathAsk, chats::Speaker, runs::said, voices, window};
 use crate::{
     changes::Scope,
     domain::{
         chat::MAX_WINDOW,
         error::ApiError,
         id::{ConversationId, MessageId, RunId},
-        message::{Message, Role},
+        message::{ConversationKind, Message, Role},
+        persona::PersonaFields,
         run::{Run, Usage},
         sent::{
             Estimate, Parameters, Recorded, Sent, SentMessage, SentSection, SentTool, cached_share,
@@ -46,17 +47,29 @@ impl Agent {
         self.sent_in(&mut link, run).await
     }
 
-    async fn sent_in(&self, link: &mut Link, run: Run) -> Result<Sent, ApiError> {
+    /// The same through a link that is there.
+    pub(super) async fn sent_in(&self, link: &mut Link, run: Run) -> Result<Sent, ApiError> {
         let recorded = link.run_prompt(&run.id).await?.ok_or_else(nothing_sent)?;
         let recorded: Recorded = serde_json::from_str(&recorded).map_err(|_| nothing_sent())?;
-        let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
+        let persona = match run.persona_id.as_str() {
+            // A model that speaks as itself is told nothing that a persona has.
+            "" => PersonaFields::default(),
+            _ => link.persona_at(&run.persona_id, run.persona_revision).await?,
+        };
         let (window, room) = (recorded.window, recorded.room);
-        // Only a chat has a window of so many messages; elsewhere what fits is sent.
+        // Only a chat and a session of the terminal have a window of so many messages; elsewhere what fits
+        // is sent. Only in a chat there are other voices.
+        let in_chat = link.conversation_kind(&run.conversation_id).await? == ConversationKind::Chat;
         let (mut branch, heard) = match window {
             0 => (link.branch(&run.message_id).await?, Vec::new()),
             window => {
-                let heard =
-                    link.voices(&run.conversation_id, &run.message_id, i64::from(window)).await?;
+                let heard = match in_chat {
+                    true => {
+                        let (chat, leaf) = (&run.conversation_id, &run.message_id);
+                        link.voices(chat, leaf, i64::from(window)).await?
+                    }
+                    false => Vec::new(),
+                };
                 (link.branch_end(&run.message_id, i64::from(window)).await?, heard)
             }
         };
@@ -106,7 +119,9 @@ impl Agent {
     fn told_tools(&self, parameters: Option<&Parameters>) -> Vec<SentTool> {
         let named = parameters.map(|parameters| parameters.tools.as_slice()).unwrap_or_default();
         let shared = &self.shared;
-        let known = [&shared.persona_tools, &shared.companion_tools, &shared.playground_tools];
+        let others = self.toolbox().map(Toolbox::known).unwrap_or_default();
+        let known =
+            [&shared.persona_tools, &shared.companion_tools, &shared.playground_tools, &others];
         let told = |name: &String| {
             let mut specs = known.iter().flat_map(|tools| tools.specs());
             let spec = specs.find(|spec| spec.name == *name);
@@ -128,7 +143,7 @@ impl Agent {
         device: Option<String>,
     ) -> Result<Estimate, ApiError> {
         let (speakers, _) = self.speakers(scope, chat, None).await?;
-        let ask = PathAsk { leaf, device, limit: Some(MAX_WINDOW), before: None };
+        let ask = PathAsk { leaf, device, limit: Some(MAX_WINDOW), ..PathAsk::default() };
         let page = self.path(scope, chat, ask).await?;
         let mut branch: Vec<Message> = page.items.into_iter().map(|item| item.message).collect();
         let answers = branch.iter().filter_map(|message| message.spent.usage.output);

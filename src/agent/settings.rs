@@ -11,7 +11,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::SpaceId,
-        model::{LABEL, Model, Service, WIRE_NAME},
+        model::{LABEL, Model, SEALED, Service, WIRE_NAME},
         persona::MODEL,
     },
     providers::{Catalog, Dialect, built_in},
@@ -63,6 +63,12 @@ impl KnownModels {
 }
 
 impl Agent {
+    /// Tells that people have accounts here: owners of Spaces need not be who runs the server, and may not set
+    /// everything about services from now on.
+    pub fn fence_services(&self) {
+        self.shared.providers.raise_fence();
+    }
+
     /// The models and services of a Space.
     pub async fn catalog(&self, scope: &Scope) -> Result<Catalog, ApiError> {
         self.catalog_on(&mut self.read(scope).await?, &scope.space).await
@@ -89,9 +95,25 @@ impl Agent {
         Ok(())
     }
 
-    /// Says how a service is reached, or adds one.
-    pub async fn put_service(&self, scope: &Scope, service: &Service) -> Result<(), ApiError> {
+    /// Says how a service is reached, or adds one. A key that was pasted before stays if that is what is
+    /// said of it and the service's origin stays; at another origin it is forgotten. Gives the service
+    /// as it may be shown.
+    pub async fn put_service(&self, scope: &Scope, service: Service) -> Result<Service, ApiError> {
+        self.put_service_with(scope, service, "").await
+    }
+
+    /// The same with a key that was just pasted, if it is not empty.
+    pub async fn put_service_with(
+        &self,
+        scope: &Scope,
+        mut service: Service,
+        pasted: &str,
+    ) -> Result<Service, ApiError> {
+        if !pasted.is_empty() {
+            service.key_ref.clear();
+        }
         service.check()?;
+        self.shared.providers.check(&service)?;
         let fits = match built_in(&service.service) {
             // What comes with the program keeps its dialect.
             Some(known) => known.dialect.map(Dialect::word) == Some(service.dialect.as_str()),
@@ -103,13 +125,25 @@ impl Agent {
             return Err(ApiError::invalid("dialect", rule));
         }
         let mut link = self.write(scope).await?;
-        let others = link.services().await?;
-        let others = others.iter().filter(|other| other.service != service.service).count();
+        let known = link.services().await?;
+        if !pasted.is_empty() {
+            let sealed = self.shared.providers.seal_key(pasted, &service);
+            service.key_ref = sealed.map_err(|error| unsealed(&error.message))?;
+        } else if service.key_ref.starts_with(SEALED) {
+            // Whatever was sent, what is kept is what counts.
+            let same = known.iter().find(|known| {
+                known.service == service.service && known.origin() == service.origin()
+            });
+            let kept = same.map(|known| known.key_ref.clone());
+            service.key_ref = kept.filter(|kept| kept.starts_with(SEALED)).unwrap_or_default();
+        }
+        let others = known.iter().filter(|other| other.service != service.service).count();
         if others >= MAX_ADDED {
             return Err(ApiError::invalid("service", "There are too many services already."));
         }
-        link.put_service(service).await?;
-        self.keep_settings(link).await
+        link.put_service(&service).await?;
+        self.keep_settings(link).await?;
+        Ok(service.shown())
     }
 
     /// Forgets how a service was set up. One that comes with the program is as it came again.
@@ -168,4 +202,11 @@ impl Agent {
         link.set_preference(DEFAULT_MODEL, model).await?;
         self.keep_settings(link).await
     }
+}
+
+/// Why a pasted key is not kept.
+fn unsealed(told: &str) -> ApiError {
+    let mut letters = told.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    ApiError::invalid("key", format!("{first}{}.", letters.as_str()))
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    Agent,
+    Agent, Words,
+    chat_answers::first,
     driver::Brief,
     editor::{Reach, check_words},
     notes::Sight,
+    once::keep_client,
     runs::{Order, said},
 };
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
     store::{Link, StoreError, now},
 };
 
-/// How many earlier conversations are offered.
+/// How many earlier conversations are offered at once.
 const OFFERED: u32 = 20;
 
 /// Who listens.
@@ -110,6 +112,7 @@ impl Agent {
             ConversationKind::Playground => {
                 return Ok(self.read(scope).await?.session(id).await?.persona_name);
             }
+            ConversationKind::Terminal => return self.terminal_voice(scope, id).await,
             ConversationKind::Chat => {
                 let chat = self.read(scope).await?.chat(id).await?;
                 return Ok(chat
@@ -134,17 +137,23 @@ impl Agent {
         self.name_of(scope, &run.conversation_id).await
     }
 
-    /// The conversations there were with whoever listens, the last first.
+    /// The conversations there were with whoever listens, the last first, from before one of them; and whether
+    /// there are more.
     pub async fn conversations(
         &self,
         scope: &Scope,
         listener: &Listener,
-    ) -> Result<Vec<Conversation>, ApiError> {
+        before: Option<&ConversationId>,
+    ) -> Result<(Vec<Conversation>, bool), ApiError> {
         let (persona, kind) = match listener {
             Listener::Persona(id) => (id.clone(), ConversationKind::Editor),
             Listener::Companion => (super::companion::id(), ConversationKind::Companion),
         };
-        Ok(self.read(scope).await?.conversations(&persona, kind, OFFERED).await?)
+        let mut link = self.read(scope).await?;
+        let mut found = link.conversations(&persona, kind, before, OFFERED + 1).await?;
+        let more = found.len() > OFFERED as usize;
+        found.truncate(OFFERED as usize);
+        Ok((found, more))
     }
 
     /// Says something to whoever listens. `context` goes along and is not kept.
@@ -169,10 +178,23 @@ impl Agent {
         &self,
         scope: &Scope,
         conversation: &ConversationId,
-        words: &str,
+        words: impl Into<Words<'_>>,
         context: Option<Sight>,
     ) -> Result<Run, ApiError> {
-        check_words(words)?;
+        let words: Words<'_> = words.into();
+        let saying =
+            async { Ok(vec![self.say_anew_in(scope, conversation, words, context).await?]) };
+        first(self.once(scope, conversation, words.client, saying).await?)
+    }
+
+    async fn say_anew_in(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        words: Words<'_>,
+        context: Option<Sight>,
+    ) -> Result<Run, ApiError> {
+        check_words(words.text)?;
         let known = self.read(scope).await?.conversation(conversation).await?;
         self.refuse_early(scope, conversation).await?;
         let mut brief = self.brief(scope, &known, Reach::Own).await?;
@@ -180,8 +202,9 @@ impl Agent {
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&known.persona_id)).await?;
         let conversation = link.conversation(conversation).await?;
-        let message = said(conversation.leaf.clone(), words, now());
+        let message = said(conversation.leaf.clone(), words.text, now());
         link.insert_message(&conversation.id, &message).await?;
+        keep_client(&mut link, &conversation.id, words.client, &message.id).await?;
         self.start(link, scope, Order::answering(conversation, message, brief)).await
     }
 
@@ -241,8 +264,9 @@ impl Agent {
             }
             ConversationKind::Playground => {
                 let session = self.read(scope).await?.session(&conversation.id).await?;
-                self.session_brief(scope, &session, None).await
+                self.session_brief(scope, &session, None, None).await
             }
+            ConversationKind::Terminal => self.terminal_brief(scope, conversation).await,
             ConversationKind::Test => {
                 let reason = "A test input is run, not talked with.".into();
                 Err(ApiError::NotNow { reason })

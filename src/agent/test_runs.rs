@@ -22,7 +22,7 @@ use crate::{
         run::Run,
         test_input::TestInput,
     },
-    store::{new_id, now},
+    store::{Link, StoreError, new_id, now},
 };
 
 /// How many test inputs of a persona run at the same time.
@@ -41,10 +41,13 @@ impl Agent {
         let persona = link.persona(&input.persona_id).await?;
         drop(link);
         let brief = self.speaking_brief(scope, persona).await?;
-        self.start_test(scope, brief, input, None, stopped).await
+        let mut link = self.write(scope).await?;
+        let order = test_order(&mut link, brief, input).await?;
+        self.start(link, scope, Order { stopped, ..order }).await
     }
 
-    /// Runs all test inputs of a persona, a few at a time, in their order.
+    /// Runs all test inputs of a persona, a few at a time, in their order. When there may not be so many,
+    /// none is run.
     pub async fn run_all_test_inputs(
         &self,
         scope: &Scope,
@@ -56,13 +59,13 @@ impl Agent {
         drop(link);
         let line = self.line(scope, &persona.id);
         let brief = self.speaking_brief(scope, persona).await?;
-        let mut runs = Vec::with_capacity(inputs.len());
+        let mut link = self.write(scope).await?;
+        let mut orders = Vec::with_capacity(inputs.len());
         for input in inputs {
-            let (brief, line) = (brief.clone(), Some(line.clone()));
-            let stopped = CancellationToken::new();
-            runs.push(self.start_test(scope, brief, input, line, stopped).await?);
+            let order = test_order(&mut link, brief.clone(), input).await?;
+            orders.push(Order { wait: Some(line.clone()), ..order });
         }
-        Ok(runs)
+        self.start_all(link, scope, orders).await
     }
 
     /// Runs the same test input again, as it and the persona are now.
@@ -98,38 +101,31 @@ impl Agent {
             context: None,
             chat: None,
             workspace: Workspace::None,
+            window: None,
         })
     }
+}
 
-    async fn start_test(
-        &self,
-        scope: &Scope,
-        brief: Brief,
-        input: TestInput,
-        wait: Option<Arc<Semaphore>>,
-        stopped: CancellationToken,
-    ) -> Result<Run, ApiError> {
-        let at = now();
-        let conversation = Conversation {
-            id: new_id(),
-            kind: ConversationKind::Test,
-            persona_id: brief.persona.id.clone(),
-            leaf: None,
-            created_at: at,
-        };
-        let mut link = self.write(scope).await?;
-        link.insert_conversation(&conversation).await?;
-        let mut last = None;
-        for before in &input.fields.history {
-            let message = Message { role: before.role, ..said(last, &before.content, at) };
-            link.insert_message(&conversation.id, &message).await?;
-            last = Some(message.id);
-        }
-        let message = said(last, &input.fields.content, at);
+/// A run that answers a test input, in a conversation of its own.
+async fn test_order(link: &mut Link, brief: Brief, input: TestInput) -> Result<Order, StoreError> {
+    let at = now();
+    let conversation = Conversation {
+        id: new_id(),
+        kind: ConversationKind::Test,
+        persona_id: brief.persona.id.clone(),
+        leaf: None,
+        created_at: at,
+    };
+    link.insert_conversation(&conversation).await?;
+    let mut last = None;
+    for before in &input.fields.history {
+        let message = Message { role: before.role, ..said(last, &before.content, at) };
         link.insert_message(&conversation.id, &message).await?;
-        let answers = Some((input.id, input.revision));
-        let now = Order::now(conversation, message.id, brief);
-        let order = Order { answers, wait, stopped, ..now };
-        self.start(link, scope, order).await
+        last = Some(message.id);
     }
+    let message = said(last, &input.fields.content, at);
+    link.insert_message(&conversation.id, &message).await?;
+    link.set_leaf(&conversation.id, &message.id, at).await?;
+    let answers = Some((input.id, input.revision));
+    Ok(Order { answers, ..Order::now(conversation, message.id, brief) })
 }

@@ -15,14 +15,19 @@ use crate::{
         error::ApiError,
         id::ChangeId,
         message::{ToolCall, ToolResult},
+        persona::Tier,
         proposal::Source,
     },
     providers::ToolSpec,
     store::StoreError,
 };
 
-/// The most that a model is told by one tool, in bytes. A whole system prompt fits.
+/// The most that a model is told by one tool, in bytes. The longest system prompt fits if its letters take two
+/// bytes or fewer.
 pub const MAX_RESULT_BYTES: usize = 256 * 1024;
+
+/// How much a draft quotes of what was read from elsewhere.
+pub const PASSAGE_CHARS: usize = 300;
 
 /// Whether a tool can run beside others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,9 @@ pub enum ToolError {
     /// The model can do better: tell it this, and go on.
     #[error("{0}")]
     TellModel(String),
+    /// The same, in words that nobody here wrote.
+    #[error("{}", .0.text)]
+    TellOutput(ToolOutput),
     /// Nobody in the conversation can help: end the run.
     #[error("{0}")]
     Fatal(ApiError),
@@ -107,23 +115,71 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+/// What a tool gives when it is done.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// What a tool does that is known only once the program runs.
+pub trait Does: Send + Sync + 'static {
+    /// Does it. The input is what the model gave: nobody compared it with the schema.
+    fn run<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a>;
+}
+
+/// A tool that is known only once the program runs.
+#[derive(Clone)]
+pub struct FoundTool {
+    /// What the model is told of it.
+    pub spec: ToolSpec,
+    /// Whether it can run beside others.
+    pub effect: Effect,
+    /// How far whoever uses it must be allowed to go.
+    pub needs: Tier,
+    /// What it does.
+    pub does: Arc<dyn Does>,
+}
 
 /// A tool whose input type is forgotten.
 trait Erased: Send + Sync {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     fn effect(&self) -> Effect;
+    fn needs(&self) -> Tier;
     fn spec(&self) -> ToolSpec;
     fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a>;
 }
 
+impl Erased for FoundTool {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    fn needs(&self) -> Tier {
+        self.needs
+    }
+
+    fn spec(&self) -> ToolSpec {
+        self.spec.clone()
+    }
+
+    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
+        self.does.run(input, desk)
+    }
+}
+
 impl<T: Tool> Erased for T {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         T::NAME
     }
 
     fn effect(&self) -> Effect {
         T::EFFECT
+    }
+
+    /// What one of ours changes goes through the gate, which knows what is allowed.
+    fn needs(&self) -> Tier {
+        Tier::Read
     }
 
     fn spec(&self) -> ToolSpec {
@@ -166,16 +222,26 @@ pub struct Registry {
 
 impl Debug for Registry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_list().entries(self.tools.iter().map(|tool| tool.name())).finish()
+        out.debug_list().entries(self.names()).finish()
     }
 }
 
 impl Registry {
+    fn of(tools: Vec<Arc<dyn Erased>>) -> Self {
+        let specs = tools.iter().map(|tool| tool.spec()).collect();
+        Self { tools, specs }
+    }
+
     /// The same list with one more.
     pub fn with(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
-        self.specs = self.tools.iter().map(|tool| tool.spec()).collect();
-        self
+        Self::of(self.tools)
+    }
+
+    /// The same list with one more that was found.
+    pub fn with_found(mut self, tool: FoundTool) -> Self {
+        self.tools.push(Arc::new(tool));
+        Self::of(self.tools)
     }
 
     /// Those of them that have one of these names.
@@ -184,6 +250,35 @@ impl Registry {
         let tools: Vec<Arc<dyn Erased>> = self.tools.iter().filter(wanted).cloned().collect();
         let named = |spec: &&ToolSpec| names.contains(&spec.name);
         Self { tools, specs: self.specs.iter().filter(named).cloned().collect() }
+    }
+
+    /// Those of them that somebody may use who may go this far.
+    pub fn within(&self, tier: Tier) -> Self {
+        let rank = |tier: Tier| Tier::ALL.iter().position(|known| *known == tier);
+        let allowed = |tool: &&Arc<dyn Erased>| rank(tool.needs()) <= rank(tier);
+        Self::of(self.tools.iter().filter(allowed).cloned().collect())
+    }
+
+    /// Whether there is a tool with this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// The names of all of them.
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.name()).collect()
+    }
+
+    /// These and those others whose names are not taken.
+    pub fn beside(&self, others: &Self) -> Self {
+        let (mut tools, mut specs) = (self.tools.clone(), self.specs.to_vec());
+        for (tool, spec) in others.tools.iter().zip(others.specs.iter()) {
+            if self.find(tool.name()).is_none() {
+                tools.push(tool.clone());
+                specs.push(spec.clone());
+            }
+        }
+        Self { tools, specs: specs.into() }
     }
 
     /// What the model is told of them.
@@ -209,16 +304,20 @@ impl Registry {
         most: usize,
     ) -> Result<ToolResult, ApiError> {
         let outcome = match self.find(&call.name) {
-            Some(tool) => tool.call(call.input.clone(), CallDesk { desk, call: &call.call }).await,
+            Some(tool) => {
+                let desk = CallDesk { desk, call: &call.call, most };
+                tool.call(call.input.clone(), desk).await
+            }
             None => Err(ToolError::TellModel(format!(
                 "There is no tool “{}”. There are: {}.",
                 call.name,
-                self.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+                self.names().join(", ")
             ))),
         };
         let (output, is_error) = match outcome {
             Ok(output) => (output, false),
             Err(ToolError::TellModel(text)) => (ToolOutput::text(text), true),
+            Err(ToolError::TellOutput(output)) => (output, true),
             Err(ToolError::Fatal(error)) => return Err(error),
         };
         Ok(ToolResult {
@@ -249,5 +348,37 @@ mod tests {
     fn a_long_result_is_cut_between_letters_and_says_so() {
         assert_eq!(bounded("short".into(), 5), "short");
         assert_eq!(bounded("é".repeat(4), 5), "éé\n… (4 more bytes were left out)");
+    }
+    /// Says what it was given.
+    struct Echo;
+
+    impl Does for Echo {
+        fn run<'a>(&'a self, input: Value, _: CallDesk<'a>) -> Running<'a> {
+            Box::pin(async move { Ok(ToolOutput::json(&input)) })
+        }
+    }
+
+    fn found(name: &str, needs: Tier) -> FoundTool {
+        let schema = serde_json::json!({"type": "object", "properties": {}});
+        let spec = ToolSpec { name: name.into(), description: "Echoes.".into(), schema };
+        FoundTool { spec, effect: Effect::Reads, needs, does: Arc::new(Echo) }
+    }
+
+    #[test]
+    fn what_is_found_stands_beside_what_is_built_in() {
+        let ours = super::super::tools::playground_tools().only(&["ls".into(), "grep".into()]);
+        let found = Registry::default()
+            .with_found(found("ls", Tier::Read))
+            .with_found(found("echo", Tier::Read))
+            .with_found(found("send", Tier::Act));
+
+        let all = ours.beside(&found);
+
+        assert_eq!(all.names(), ["ls", "grep", "echo", "send"]);
+        assert_ne!(all.specs()[0].description, "Echoes.", "what was there first keeps its name");
+        assert_eq!(all.specs()[2].description, "Echoes.");
+        assert_eq!(all.within(Tier::Suggest).names(), ["ls", "grep", "echo"]);
+        assert_eq!(all.only(&["send".into()]).within(Tier::Act).names(), ["send"]);
+        assert!(all.has("echo") && !all.has("Echo"));
     }
 }

@@ -12,7 +12,7 @@ mod glob;
 pub mod grep;
 mod list_test_inputs;
 mod ls;
-mod patch_system_prompt;
+pub mod patch_system_prompt;
 mod propose_change;
 mod read;
 mod read_file;
@@ -71,6 +71,12 @@ pub fn playground_tools() -> Registry {
         .with(grep::Grep)
         .with(write_todos::WriteTodos)
         .with(execute::Execute)
+}
+
+/// What an operator may list by name for sessions in a terminal: what works on their files, and what finds,
+/// reads and proposes in the Space.
+pub fn terminal_tools() -> Registry {
+    playground_tools().with(search::Search).with(read::Read).with(propose_change::ProposeChange)
 }
 
 /// What became of a change, as the model is told.

@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::room::{Allowance, Bound, Cuts, Room};
 use crate::{
     domain::{
         error::ApiError,
@@ -11,6 +12,7 @@ use crate::{
         message::{ToolCall, ToolResult},
         model::Price,
         run::{RunStatus, StopReason, Usage},
+        tokens::Tally,
     },
     providers::ModelEvent,
 };
@@ -26,11 +28,19 @@ pub struct Guards {
     pub cost_micros: u64,
     /// How often in a row it may ask for the very same thing.
     pub repeats: u32,
+    /// What persons let it take.
+    pub allowed: Allowance,
 }
 
 impl Default for Guards {
     fn default() -> Self {
-        Self { steps: 32, output_tokens: 100_000, cost_micros: 2_000_000, repeats: 4 }
+        Self {
+            steps: 32,
+            output_tokens: 100_000,
+            cost_micros: 2_000_000,
+            repeats: 4,
+            allowed: Allowance::default(),
+        }
     }
 }
 
@@ -47,6 +57,8 @@ pub enum Input {
     Stopped,
     /// The time for the run is over.
     OutOfTime,
+    /// There is no room for another answer.
+    NoRoom(Bound),
 }
 
 /// What the driver must do next.
@@ -97,6 +109,14 @@ pub struct Turn {
     wanted: Vec<Wanted>,
     spoke: bool,
     step_usage: Usage,
+    /// About how many tokens the present question has.
+    reading: u64,
+    /// How long the present answer may be, when something limits it.
+    room: Option<Room>,
+    /// How long it is.
+    heard: Tally,
+    /// Whether a service has to be paid for an answer of which it did not tell the end.
+    owed: bool,
     usage: Usage,
     cost_micros: Option<u64>,
     /// What runs cost that were started for this one: they keep their own accounts, but it is guarded here.
@@ -121,6 +141,10 @@ impl Turn {
             wanted: Vec::new(),
             spoke: false,
             step_usage: Usage::default(),
+            reading: 0,
+            room: None,
+            heard: Tally::default(),
+            owed: false,
             usage: Usage::default(),
             cost_micros: price.map(|_| 0),
             others_micros: 0,
@@ -139,6 +163,20 @@ impl Turn {
         self.others_micros = self.others_micros.saturating_add(micros);
     }
 
+    /// What is left of what persons let the run take.
+    pub fn left(&self) -> Allowance {
+        let cost = self.cost_micros.unwrap_or_default().saturating_add(self.others_micros);
+        self.guards.allowed.less(self.usage, cost)
+    }
+
+    /// A question of about so many tokens is sent, and the answer that comes now may be this long.
+    pub fn hear_out(&mut self, reading: u64, room: Option<Room>) {
+        self.reading = reading;
+        self.room = room;
+        self.heard = Tally::default();
+        self.owed = true;
+    }
+
     /// How often the model was asked.
     pub fn steps(&self) -> u32 {
         self.step
@@ -155,10 +193,13 @@ impl Turn {
             Input::Model(event) => self.on_model(event),
             Input::ToolDone(result) => self.on_tool(result),
             Input::Failed(error) => {
+                // A question that is refused takes nothing.
+                self.owed &= self.heard != Tally::default();
                 self.end(RunStatus::Failed, None, Some(error), "The answer broke off.")
             }
             Input::Stopped => self.end(RunStatus::Stopped, None, None, "Stopped by the person."),
             Input::OutOfTime => self.end_at_limit("The run took too long and was ended."),
+            Input::NoRoom(bound) => self.end_at_limit(&bound.told()),
         }
     }
 
@@ -166,9 +207,15 @@ impl Turn {
         match event {
             ModelEvent::Text(delta) => {
                 self.spoke |= !delta.is_empty();
-                self.words(Kind::Text, delta)
+                let passed = self.hear(&delta);
+                let steps = self.words(Kind::Text, delta);
+                self.unless(passed, steps)
             }
-            ModelEvent::Reasoning(delta) => self.words(Kind::Reasoning, delta),
+            ModelEvent::Reasoning(delta) => {
+                let passed = self.hear(&delta);
+                let steps = self.words(Kind::Reasoning, delta);
+                self.unless(passed, steps)
+            }
             ModelEvent::PartEnd(carried) => match self.open.take() {
                 Some((part, _)) => vec![Step::Tell(RunEvent::PartEnded { part, carried })],
                 None if carried.is_some() => {
@@ -177,6 +224,10 @@ impl Turn {
                 None => Vec::new(),
             },
             ModelEvent::ToolCall { name, input, carried } => {
+                let passed = match &input {
+                    Ok(input) => self.hear(&input.to_string()),
+                    Err(raw) => self.hear(raw),
+                };
                 let mut steps = self.close();
                 let (input, broken) = match input {
                     Ok(input) => (input, None),
@@ -189,7 +240,7 @@ impl Turn {
                     carried: Some(carried),
                 }));
                 self.wanted.push(Wanted { call, broken, answered: false });
-                steps
+                self.unless(passed, steps)
             }
             ModelEvent::Usage(usage) => {
                 self.step_usage = usage;
@@ -197,9 +248,38 @@ impl Turn {
             }
             ModelEvent::Retrying { attempt, wait_ms, reason } => {
                 self.step_usage = Usage::default();
+                self.owed = false;
                 vec![Step::Tell(RunEvent::Retrying { attempt, wait_ms, reason })]
             }
             ModelEvent::Stop(stop) => self.on_stop(stop),
+        }
+    }
+
+    /// Counts what comes of an answer, and gives the room that it no longer fits in.
+    fn hear(&mut self, piece: &str) -> Option<Room> {
+        self.heard.add(piece);
+        self.owed = true;
+        let room = self.room?;
+        room.is_passed(self.step_usage.output, self.heard.tokens() as u64).then_some(room)
+    }
+
+    /// These steps, and the end in the middle of an answer when it passed its room.
+    fn unless(&mut self, passed: Option<Room>, mut steps: Vec<Step>) -> Vec<Step> {
+        let Some(room) = passed else { return steps };
+        self.guess_owed();
+        steps.extend(self.close());
+        let (usage, cost_micros) = self.count();
+        let stop = StopReason::Limit;
+        steps.push(Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage, cost_micros }));
+        steps.extend(self.end_at_limit(&room.bound.told()));
+        steps
+    }
+
+    /// What an answer took of which nobody tells the end any more: it is paid for all the same.
+    fn guess_owed(&mut self) {
+        if self.owed {
+            let heard = self.heard.tokens() as u64;
+            self.step_usage = self.step_usage.or_about(Some(self.reading), heard);
         }
     }
 
@@ -237,6 +317,10 @@ impl Turn {
                 self.end(RunStatus::Done, Some(stop), None, "The model ended its turn.")
             }
             StopReason::PauseTurn => self.go_on(),
+            StopReason::MaxTokens if self.room.is_some_and(|room| room.cuts == Cuts::Early) => {
+                let told = self.room.map(|room| room.bound.told()).unwrap_or_default();
+                self.end_at_limit(&told)
+            }
             StopReason::MaxTokens => {
                 let told = if self.spoke {
                     "The answer was cut off at its longest. It can be continued."
@@ -267,6 +351,7 @@ impl Turn {
 
     /// Counts what the present step took, and its price.
     fn count(&mut self) -> (Usage, Option<u64>) {
+        self.owed = false;
         let usage = std::mem::take(&mut self.step_usage);
         self.usage = self.usage.plus(usage);
         let micros = self.price.map(|price| price.micros(usage));
@@ -343,6 +428,9 @@ impl Turn {
         if cost >= self.guards.cost_micros {
             return self.end_at_limit("The run cost as much as it may and was ended.");
         }
+        if let Some(room) = self.left().room(0, self.price).filter(|room| !room.is_enough()) {
+            return self.end_at_limit(&room.bound.told());
+        }
         self.ask()
     }
 
@@ -367,6 +455,7 @@ impl Turn {
         why: &str,
     ) -> Vec<Step> {
         // A step that was cut short was paid for as far as it went.
+        self.guess_owed();
         self.count();
         let mut steps = self.close();
         for wanted in std::mem::take(&mut self.wanted) {

@@ -282,7 +282,13 @@ fn steps_until_the_end(guards: Guards, usage: Usage, price: Option<Price>) -> (u
 fn steps_tokens_and_money_are_guarded() {
     let usage = Usage { input: Some(1000), output: Some(100), ..Usage::default() };
     let price = Price { input: 1.0, output: 10.0, ..Price::default() };
-    let wide = Guards { steps: 90, output_tokens: 1 << 40, cost_micros: 1 << 40, repeats: 9 };
+    let wide = Guards {
+        steps: 90,
+        output_tokens: 1 << 40,
+        cost_micros: 1 << 40,
+        repeats: 9,
+        allowed: Allowance::default(),
+    };
 
     let by = |guards| {
         let (steps, finish) = steps_until_the_end(guards, usage, Some(price));
@@ -341,4 +347,98 @@ fn what_was_spent_adds_up_over_the_steps() {
 
     assert_eq!(turn.spent(), (usage(30, 7), Some(30 * 2 + 7 * 10)));
     assert_eq!(turn.steps(), 2);
+}
+
+/// Services such as OpenAI's tell what an answer took with its end. One that was stopped before counted for
+/// nothing, so that whoever stopped in time came past every limit.
+#[test]
+fn an_answer_that_is_cut_off_is_paid_for_though_nobody_tells_what_it_took() {
+    let price = Price { input: 2.0, output: 10.0, ..Price::default() };
+    let spent = |before: &[ModelEvent], end: Input| {
+        let mut turn = Turn::new(Guards::default(), Some(price), || "i".into());
+        turn.begin();
+        turn.hear_out(100, None);
+        before.iter().for_each(|event| drop(turn.on(Input::Model(event.clone()))));
+        the_end(&turn.on(end));
+        turn.spent()
+    };
+    let usage =
+        |input, output| Usage { input: Some(input), output: Some(output), ..Usage::default() };
+    let words = || ModelEvent::Text("Half an".into());
+    let again = || ModelEvent::Retrying { attempt: 2, wait_ms: 1, reason: "busy".into() };
+    let error = || Input::Failed(ApiError::NotNow { reason: "It broke.".into() });
+    let nothing = (Usage::default(), Some(0));
+
+    assert_eq!(spent(&[words()], Input::Stopped), (usage(100, 2), Some(220)));
+    assert_eq!(spent(&[words()], error()), (usage(100, 2), Some(220)));
+    assert_eq!(spent(&[again(), words()], Input::OutOfTime), (usage(100, 2), Some(220)));
+    // What a service told already is not guessed.
+    let told = ModelEvent::Usage(usage(90, 5));
+    assert_eq!(spent(&[told, words()], Input::Stopped), (usage(90, 5), Some(230)));
+    // A question was read, unless it was refused.
+    assert_eq!(spent(&[], Input::Stopped), (usage(100, 0), Some(200)));
+    assert_eq!(spent(&[again()], Input::Stopped), nothing);
+    assert_eq!(spent(&[], error()), nothing);
+    // An answer that is whole told what it took.
+    let mut turn = turn();
+    turn.hear_out(100, None);
+    calls(&mut turn, "a");
+    stops(&mut turn, StopReason::ToolUse);
+    turn.on(Input::Stopped);
+    assert_eq!(turn.spent().0, Usage::default());
+}
+
+/// A machine that may write so many tokens, held to that in its first answer.
+fn held(written: u64, usual: u64) -> Turn {
+    let allowed = Allowance { written: Some(written), ..Allowance::default() };
+    let mut turn = machine(Guards { allowed, ..Guards::default() });
+    let room = turn.left().room(7, None).map(|room| room.beside(usual));
+    turn.hear_out(7, room);
+    turn
+}
+
+#[test]
+fn an_answer_that_passes_its_room_is_ended_in_the_middle_and_paid_for() {
+    let mut turn = held(20, 8000);
+    let long = "four".repeat(41);
+
+    assert_eq!(says(&mut turn, "four"), [text("i1", "four")]);
+    let steps = says(&mut turn, &long);
+
+    let usage = Usage { input: Some(7), output: Some(42), ..Usage::default() };
+    let stop = StopReason::Limit;
+    let told = RunEvent::StepEnded { step: 1, stop, usage, cost_micros: None };
+    assert_eq!(steps[..3], [text("i1", &long), ended("i1"), Step::Tell(told)]);
+    let finish = the_end(&steps);
+    assert_eq!((finish.status, finish.stop), (RunStatus::Done, Some(StopReason::Limit)));
+    let error = finish.error.as_ref().map(ToString::to_string);
+    assert_eq!(error.as_deref(), Some("The run wrote as much as it may and was ended."));
+    assert_eq!(turn.spent().0, usage);
+}
+
+#[test]
+fn a_model_that_stops_where_it_was_asked_to_came_to_the_limit_that_asked() {
+    let told = |usual| {
+        let mut turn = held(100, usual);
+        says(&mut turn, "So far");
+        let error = the_end(&stops(&mut turn, StopReason::MaxTokens)).error.clone();
+        error.map(|error| error.to_string()).unwrap_or_default()
+    };
+
+    assert_eq!(told(8000), "The run wrote as much as it may and was ended.");
+    assert_eq!(told(50), "The answer was cut off at its longest. It can be continued.");
+}
+
+#[test]
+fn without_room_for_another_answer_the_model_is_not_asked_again() {
+    let mut turn = held(100, 8000);
+    let told = calls(&mut turn, "a");
+    let usage = Usage { input: Some(1), output: Some(90), ..Usage::default() };
+    turn.on(Input::Model(ModelEvent::Usage(usage)));
+    stops(&mut turn, StopReason::ToolUse);
+    let Some(Step::Tell(RunEvent::ToolCall { call, .. })) = told.last() else { panic!() };
+
+    let steps = turn.on(Input::ToolDone(result(call.call.as_str(), "a", "", false)));
+
+    assert_eq!(the_end(&steps).stop, Some(StopReason::Limit), "ten are too few");
 }

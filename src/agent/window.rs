@@ -3,6 +3,7 @@
 //! A window always begins with a person's words, every call has its result, and nothing of a service
 //! stands in it that another service made.
 
+use super::tool::bounded;
 use crate::domain::{
     message::{Message, Part, PartBody, Role, ToolResult, Turn},
     tokens::estimate,
@@ -10,6 +11,8 @@ use crate::domain::{
 
 /// The most tokens of history, whatever the model could read.
 const MAX_HISTORY_TOKENS: u64 = 60_000;
+/// How much of a tool's result is left where it is cut, in bytes.
+const CUT_RESULT_BYTES: usize = 1500;
 /// What a part takes beside its words.
 const PART_TOKENS: u64 = 8;
 
@@ -48,6 +51,33 @@ pub fn cut(branch: &[Message], room: u64) -> usize {
         from = at;
     }
     from
+}
+
+/// Cuts results of tools in what was gathered since the person last spoke, the oldest first, until all of it
+/// fits. The last one stays as it is: the model has not read it yet.
+pub fn shorten(branch: &mut [Message], room: u64) {
+    let asked = branch.iter().rposition(|message| message.role == Role::User).unwrap_or_default();
+    let mut taken: u64 = branch[asked..].iter().map(tokens).sum();
+    let parts = branch[asked..].iter_mut().flat_map(|message| &mut message.parts);
+    let mut results: Vec<&mut Part> =
+        parts.filter(|part| matches!(part.body, PartBody::ToolResult(_))).collect();
+    results.pop();
+    for part in results {
+        if taken <= room {
+            break;
+        }
+        taken -= size(part);
+        cut_result(part);
+        taken += size(part);
+    }
+}
+
+/// Cuts a long result of a tool, and says whether it was one.
+pub fn cut_result(part: &mut Part) -> bool {
+    let PartBody::ToolResult(result) = &mut part.body else { return false };
+    let is_long = result.output.len() > CUT_RESULT_BYTES;
+    result.output = bounded(std::mem::take(&mut result.output), CUT_RESULT_BYTES);
+    is_long
 }
 
 /// How many tokens a message takes.
@@ -219,6 +249,34 @@ mod tests {
         let branch = [said(Role::User, "a"), said(Role::User, &"word ".repeat(9000))];
 
         assert_eq!(fit(&branch, 100).len(), 1);
+    }
+
+    #[test]
+    fn results_of_the_present_answer_are_cut_the_oldest_first_until_it_fits() {
+        let long = |id: &str| {
+            let mut long = result(id);
+            if let PartBody::ToolResult(result) = &mut long.body {
+                result.output = "word".repeat(1000);
+            }
+            long
+        };
+        let parts =
+            ["x", "y", "z"].into_iter().flat_map(|id| [call(id), long(id)]).collect::<Vec<_>>();
+        let branch = [said(Role::User, "Go"), message(Role::Assistant, parts)];
+        let lengths = |room: u64| {
+            let mut branch = branch.clone();
+            shorten(&mut branch, room);
+            let length = |part: &Part| match &part.body {
+                PartBody::ToolResult(result) => Some(result.output.len()),
+                _ => None,
+            };
+            branch[1].parts.iter().filter_map(length).collect::<Vec<_>>()
+        };
+        let cut = bounded("word".repeat(1000), CUT_RESULT_BYTES).len();
+
+        assert_eq!(lengths(4000), [4000, 4000, 4000]);
+        assert_eq!(lengths(2900), [cut, 4000, 4000]);
+        assert_eq!(lengths(0), [cut, cut, 4000], "the last one is yet to be read");
     }
 
     #[test]

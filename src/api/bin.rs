@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::extract::{Params, Segments, page_size};
 use crate::{
     domain::{
-        audit::Binned,
-        change::{Change, Entity, EntityKind, Op, Outcome},
+        audit::{Binned, BinnedKind},
+        change::Outcome,
         error::ApiError,
         list::Page,
     },
@@ -48,15 +48,9 @@ struct ListParams {
 #[serde(rename_all = "camelCase")]
 struct BinPath {
     /// What it is.
-    entity_type: EntityKind,
+    entity_type: BinnedKind,
     /// Which one.
     id: String,
-}
-
-impl BinPath {
-    fn entity(&self) -> Entity {
-        Entity::new(self.entity_type, &self.id)
-    }
 }
 
 /// How much was removed.
@@ -80,11 +74,9 @@ async fn empty(desk: Desk) -> Result<Json<Emptied>, ApiError> {
 }
 
 async fn purge(desk: Desk, Segments(path): Segments<BinPath>) -> Result<Json<Outcome>, ApiError> {
-    let change = Change::new(path.entity(), Op::Purge);
-    Ok(Json(desk.gate.submit(change).await?))
+    Ok(Json(desk.purge_binned(path.entity_type, &path.id).await?))
 }
 
 async fn restore(desk: Desk, Segments(path): Segments<BinPath>) -> Result<Json<Outcome>, ApiError> {
-    let change = Change::new(path.entity(), Op::Restore);
-    Ok(Json(desk.gate.submit(change).await?))
+    Ok(Json(desk.restore_binned(path.entity_type, &path.id).await?))
 }

@@ -12,17 +12,17 @@ use leptos::server_fn::error::ServerFnUrlError;
 
 use super::extract::{Body, Created, parse};
 use crate::{
-    agent::ChatFile,
+    agent::{ChatFile, ImportedChat},
     domain::{
-        chat::Chat,
+        chat::{MAX_FILE_MIB, SETTINGS},
         error::ApiError,
-        id::{ConversationId, PersonaId},
+        id::PersonaId,
     },
     state::{AppState, Desk},
 };
 
 /// The largest file that is taken.
-pub const MAX_FILE_BYTES: usize = 32 * 1024 * 1024;
+pub const MAX_FILE_BYTES: usize = MAX_FILE_MIB * 1024 * 1024;
 /// The page with the form.
 const PAGE: &str = "/chats";
 
@@ -32,7 +32,7 @@ pub fn routes() -> ApiRouter<AppState> {
     ApiRouter::new()
         .api_route(
             "/api/chats/import",
-            post_with(import, |op| op.summary("A new chat from a file.")),
+            post_with(import, |op| op.summary("A new chat from a file, whole or not at all.")),
         )
         .merge(form)
         .layer(DefaultBodyLimit::max(MAX_FILE_BYTES))
@@ -41,23 +41,28 @@ pub fn routes() -> ApiRouter<AppState> {
 async fn import(
     desk: Desk,
     file: Result<Body<ChatFile>, ApiError>,
-) -> Result<Created<Chat>, ApiError> {
-    let Body(file) = file.map_err(|error| match error {
-        ApiError::TooLarge { .. } => too_large(),
-        other => other,
-    })?;
-    Ok(Created(desk.agent.import_chat(&desk.scope, file).await?))
+) -> Result<Created<ImportedChat>, ApiError> {
+    Ok(Created(desk.agent.import_chat(&desk.scope, within(file)?).await?))
 }
 
 /// Takes the form, and leads to the new chat or back to the form with a sentence that says why not.
 async fn import_form(desk: Desk, form: Multipart) -> Redirect {
     match import_file(desk, form).await {
-        Ok(chat) => Redirect::to(&format!("{PAGE}/{chat}")),
+        Ok(ImportedChat { chat, left_out, .. }) => {
+            let at = |name: &&str| SETTINGS.iter().position(|known| known == name);
+            let left_out: Vec<String> =
+                left_out.iter().filter_map(at).map(|at| at.to_string()).collect();
+            let query = match left_out.is_empty() {
+                true => String::new(),
+                false => format!("?left_out={}", left_out.join(",")),
+            };
+            Redirect::to(&format!("{PAGE}/{}{query}", chat.id))
+        }
         Err(error) => Redirect::to(&refused_at(PAGE, error)),
     }
 }
 
-async fn import_file(desk: Desk, mut form: Multipart) -> Result<ConversationId, ApiError> {
+async fn import_file(desk: Desk, mut form: Multipart) -> Result<ImportedChat, ApiError> {
     let (mut file, mut persona) = (None, None);
     while let Some(field) = form.next_field().await.map_err(unreadable)? {
         match field.name() {
@@ -75,10 +80,14 @@ async fn import_file(desk: Desk, mut form: Multipart) -> Result<ConversationId, 
         }
         other => other,
     })?;
-    if let Some(persona) = persona.filter(|persona| !persona.is_empty()) {
+    let other =
+        persona.filter(|persona| !persona.is_empty() && *persona != *chat.persona_id.as_str());
+    if let Some(persona) = other {
         chat.persona_id = PersonaId::new(persona);
+        // The file knows the versions of its own personas only.
+        chat.persona_revision = 0;
     }
-    Ok(desk.agent.import_chat(&desk.scope, chat).await?.id)
+    desk.agent.import_chat(&desk.scope, chat).await
 }
 
 fn unreadable(error: MultipartError) -> ApiError {
@@ -93,8 +102,15 @@ pub fn unreadable_file(error: MultipartError, limit: usize) -> ApiError {
     }
 }
 
-fn too_large() -> ApiError {
-    ApiError::TooLarge { limit_kib: MAX_FILE_BYTES as u64 / 1024 }
+/// What came as a body that may be as large as a file. One that is larger is told how much that is.
+pub fn within<T>(file: Result<Body<T>, ApiError>) -> Result<T, ApiError> {
+    match file {
+        Ok(Body(file)) => Ok(file),
+        Err(ApiError::TooLarge { .. }) => {
+            Err(ApiError::TooLarge { limit_kib: MAX_FILE_BYTES as u64 / 1024 })
+        }
+        Err(other) => Err(other),
+    }
 }
 
 /// A form's page with the reason, as plain forms of server functions are answered.

@@ -64,11 +64,16 @@ pub fn routes() -> ApiRouter<AppState> {
         )
         .api_route(
             "/api/chats/{id}/export",
-            get_with(export, |op| op.summary("A whole chat as a file.")),
+            get_with(export, |op| {
+                op.summary("A whole chat as a file, however large it is.")
+                    .response::<200, Json<ChatFile>>()
+            }),
         )
         .api_route(
             "/api/chats/{id}/markdown",
-            get_with(markdown, |op| op.summary("One path through a chat as markdown.")),
+            get_with(markdown, |op| {
+                op.summary("One path through a chat as markdown, however long it is.")
+            }),
         )
         .api_route(
             "/api/chats/{id}/estimate",
@@ -145,6 +150,8 @@ struct PathParams {
     leaf: Option<MessageId>,
     /// Only what was said before this message.
     before: Option<MessageId>,
+    /// A message that must be among them, however far above the end it stands.
+    around: Option<MessageId>,
     /// How many at most; 50 unless said, 100 at the most.
     limit: Option<u32>,
     /// The device that asks: without a leaf, it gets the path it last saw.
@@ -160,12 +167,14 @@ pub struct Said {
     parent_id: Option<MessageId>,
     /// The device that says it.
     device_id: Option<String>,
+    /// What the sender calls it, once in a chat: the same sent again is told of the first and its runs.
+    client_id: Option<String>,
 }
 
 impl From<Said> for ChatWords {
     fn from(said: Said) -> Self {
-        let Said { content, parent_id, device_id } = said;
-        Self { content, parent: parent_id, device: device_id }
+        let Said { content, parent_id, device_id, client_id } = said;
+        Self { content, parent: parent_id, device: device_id, client: client_id }
     }
 }
 
@@ -279,8 +288,8 @@ async fn messages(
     Segments(path): Segments<ChatPath>,
     Params(params): Params<PathParams>,
 ) -> Result<Json<PathPage>, ApiError> {
-    let PathParams { leaf, before, limit, device_id } = params;
-    let ask = PathAsk { leaf, before, limit, device: device_id };
+    let PathParams { leaf, before, around, limit, device_id } = params;
+    let ask = PathAsk { leaf, before, around, limit, device: device_id };
     Ok(Json(desk.agent.path(&desk.scope, &path.id, ask).await?))
 }
 
@@ -321,8 +330,9 @@ async fn tree(
 async fn export(
     desk: Desk,
     Segments(path): Segments<ChatPath>,
-) -> Result<Json<ChatFile>, ApiError> {
-    Ok(Json(desk.agent.export_chat(&desk.scope, &path.id).await?))
+) -> Result<impl IntoApiResponse, ApiError> {
+    let pieces = desk.agent.export_chat(&desk.scope, &path.id).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], axum::body::Body::from_stream(pieces)))
 }
 
 async fn markdown(
@@ -331,8 +341,9 @@ async fn markdown(
     Params(params): Params<PathParams>,
 ) -> Result<impl IntoApiResponse, ApiError> {
     let (leaf, device) = (params.leaf, params.device_id);
-    let text = desk.agent.chat_markdown(&desk.scope, &path.id, leaf, device).await?;
-    Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], text))
+    let pieces = desk.agent.chat_markdown(&desk.scope, &path.id, leaf, device).await?;
+    let kind = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
+    Ok((kind, axum::body::Body::from_stream(pieces)))
 }
 
 async fn estimate(

@@ -23,11 +23,13 @@ use super::{
     sse::{Event, last_event_id, stream},
 };
 use crate::{
+    agent::Words,
     domain::{
         change::{Entity, EntityKind},
         error::ApiError,
         event::RunEvent,
         id::{CallId, ChangeId, ConversationId, MessageId, RunId},
+        list::Page,
         message::{Message, PartBody, Role, ToolCall},
         run::{Spent, Usage},
         timestamp::Timestamp,
@@ -47,7 +49,9 @@ pub fn routes() -> ApiRouter<AppState> {
         .api_route(
             "/api/conversations/{id}/messages",
             post_with(say, |op| op.summary("Say something in a conversation."))
-                .get_with(messages, |op| op.summary("What was said in a conversation.")),
+                .get_with(messages, |op| op.summary(
+                    "What was said last in a conversation, in order; `next` leads to what was said before.",
+                )),
         )
         .api_route(
             "/api/conversations/{id}/stream",
@@ -82,6 +86,8 @@ struct Said {
     /// The passage that they marked there.
     #[serde(default)]
     selection: String,
+    /// What the sender calls it, once in a conversation: the same sent again is told of the first and its run.
+    client_id: Option<String>,
 }
 
 /// What a person looks at.
@@ -102,6 +108,12 @@ struct Kept {
     id: MessageId,
     /// The run.
     run_id: RunId,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct MessagesParams {
+    /// The `next` of the messages that were said after those that are wanted.
+    after: Option<MessageId>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -201,7 +213,8 @@ async fn say(
         }
     };
     let agent = &desk.agent;
-    let run = agent.say_in(&desk.scope, &path.id, &said.content, context).await;
+    let words = Words { text: &said.content, client: said.client_id.as_deref() };
+    let run = agent.say_in(&desk.scope, &path.id, words, context).await;
     let run = run.map_err(|error| match error {
         ApiError::Invalid { field, rule } if field == "message" => {
             ApiError::invalid("content", rule)
@@ -214,10 +227,15 @@ async fn say(
 async fn messages(
     desk: Desk,
     Segments(path): Segments<ConversationPath>,
-) -> Result<Json<crate::domain::list::Page<ToldMessage>>, ApiError> {
-    let talk = desk.agent.talk(&desk.scope, &path.id, None, MESSAGES).await?;
+    Params(asked): Params<MessagesParams>,
+) -> Result<Json<Page<ToldMessage>>, ApiError> {
+    if let Some(last) = &asked.after {
+        check_said(&desk, &path.id, last).await?;
+    }
+    let talk = desk.agent.talk(&desk.scope, &path.id, asked.after.as_ref(), MESSAGES).await?;
+    let next = talk.earlier.map(|earlier| earlier.to_string());
     let items = talk.messages.into_iter().map(told_message).collect();
-    Ok(Json(crate::domain::list::Page { items, next: None }))
+    Ok(Json(Page { items, next }))
 }
 
 fn told_message(message: Message) -> ToldMessage {
@@ -281,6 +299,18 @@ fn summary(call: &ToolCall) -> String {
     call.input.to_string().chars().take(120).collect()
 }
 
+/// Refuses a message of another conversation.
+pub(super) async fn check_said(
+    desk: &Desk,
+    conversation: &ConversationId,
+    message: &MessageId,
+) -> Result<(), ApiError> {
+    match desk.read().await?.conversation_of(message).await? == *conversation {
+        true => Ok(()),
+        false => Err(ApiError::not_found("message")),
+    }
+}
+
 /// The answer to a message.
 async fn follow(
     State(state): State<AppState>,
@@ -290,9 +320,7 @@ async fn follow(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let message = &params.message_id;
-    if desk.read().await?.conversation_of(message).await? != path.id {
-        return Err(ApiError::not_found("message"));
-    }
+    check_said(&desk, &path.id, message).await?;
     let run = desk.agent.answer(&desk.scope, message).await?;
     let last = last_event_id(&headers)?;
     let seen = last.or(params.after).unwrap_or_default();

@@ -25,6 +25,7 @@ impl IntoResponse for ApiError {
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let again = match &self {
             Self::Limited { retry_after: Some(seconds), .. } => Some(HeaderValue::from(*seconds)),
+            Self::Unavailable => Some(HeaderValue::from(1)),
             _ => None,
         };
         let mut response = (status, Json(ErrorBody::from(self))).into_response();

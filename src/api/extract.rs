@@ -1,26 +1,35 @@
 //! Reading requests, with sentences for what cannot be read.
 
+use std::collections::HashMap;
+
 use aide::{
     OperationInput, OperationOutput,
     generate::GenContext,
     openapi::{Operation, Response as Described},
 };
 use axum::{
-    Json,
+    Extension, Json,
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Path, Query, Request, rejection::BytesRejection},
-    http::{StatusCode, header, request::Parts},
+    extract::{
+        FromRequest, FromRequestParts, Path, Query, Request, State, rejection::BytesRejection,
+    },
+    http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use crate::{
+    accounts::Caller,
     domain::{
         error::ApiError,
         id::is_wellformed,
         list::{MAX_PAGE_SIZE, PAGE_SIZE},
     },
+    state::{AppState, Visit},
     store::new_id,
 };
 
@@ -62,16 +71,25 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(bytes).map_err(|error| ApiError::Malformed {
         problem: format!("byte {} of its body is not UTF-8", error.valid_up_to()),
     })?;
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|problem| {
-        ApiError::Malformed { problem: format!("its body is not JSON ({problem})") }
-    })?;
-    if !value.is_object() {
+    let malformed = |problem: serde_json::Error| ApiError::Malformed {
+        problem: format!("its body is not JSON ({problem})"),
+    };
+    // Nothing of it is held before it is what the type wants: a list of noughts takes much room.
+    serde_json::from_str::<IgnoredAny>(text).map_err(malformed)?;
+    if !text.trim_start().starts_with('{') {
         return Err(ApiError::invalid("body", "The body must be a JSON object."));
     }
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        if !error.inner().is_data() {
+            return malformed(error.into_inner());
+        }
         let path = error.path().to_string();
         let told = error.into_inner().to_string();
-        let named = ["unknown field `", "missing field `"].iter().find_map(|start| {
+        // Where that is in the text says little where a field is named.
+        let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
+        let starts = ["unknown field `", "missing field `", "duplicate field `"];
+        let named = starts.iter().find_map(|start| {
             told.strip_prefix(start).and_then(|rest| rest.split('`').next()).map(str::to_owned)
         });
         let field = named.unwrap_or(if path == "." { "body".into() } else { path });
@@ -103,6 +121,50 @@ impl<T: JsonSchema> OperationInput for Given<T> {
 impl<T: JsonSchema> OperationInput for Body<T> {
     fn operation_input(context: &mut GenContext, operation: &mut Operation) {
         Json::<T>::operation_input(context, operation);
+    }
+}
+
+/// A form of a page about accounts, and who sent it from where.
+#[derive(FromRequest)]
+#[from_request(state(AppState))]
+pub struct Sent {
+    /// What every request can reach.
+    #[from_request(via(State))]
+    pub state: AppState,
+    /// Who sent it.
+    #[from_request(via(Extension))]
+    pub caller: Caller,
+    /// From where.
+    #[from_request(via(Extension))]
+    pub visit: Visit,
+    /// What its request says.
+    pub headers: HeaderMap,
+    /// What is filled in.
+    pub fields: Fields,
+}
+
+/// The fields of a plain form.
+#[derive(Default)]
+pub struct Fields(HashMap<String, String>);
+
+impl Fields {
+    /// What a field says; nothing where there is none.
+    pub fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Fields {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let expected = "application/x-www-form-urlencoded";
+        if !kind.is_some_and(|kind| kind.starts_with(expected)) {
+            return Err(ApiError::WrongType { expected: expected.into() });
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
+        Ok(Self(form_urlencoded::parse(&bytes).into_owned().collect()))
     }
 }
 
@@ -222,6 +284,10 @@ mod tests {
         assert_eq!(told(br#"{"name": "a", "size": 999}"#), (422, "size".into()));
         assert_eq!(told(br#"{"name": "a", "colour": 1}"#), (422, "colour".into()));
         assert_eq!(told(br#"{}"#), (422, "name".into()));
+        assert_eq!(told(br#"{"name": "a", "name": "b"}"#), (422, "name".into()));
+        assert_eq!(told(br#"["name"]"#), (422, "body".into()));
+        let error = parse::<Sample>(br#"{"name": 1}"#).unwrap_err();
+        assert!(error.to_string().ends_with("expected a string."), "{error}");
     }
 
     #[test]

@@ -29,5 +29,9 @@ async fn alive() -> Json<Health> {
 
 async fn ready(State(state): State<AppState>) -> Result<Json<Health>, ApiError> {
     state.store.check().await?;
+    // Until it is known who may come in, nobody does.
+    if state.access.mode().is_none() {
+        return Err(ApiError::Unavailable);
+    }
     Ok(Json(Health { status: "ok" }))
 }

@@ -72,6 +72,28 @@ struct ServiceName {
     service: String,
 }
 
+/// How a service is to be reached.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ServiceWish {
+    /// Its word in model strings: `anthropic`, `ollama`, `my-server`.
+    service: String,
+    /// What people call it.
+    label: String,
+    /// The dialect it speaks: `anthropic`, `openai-chat`, `openai-responses` or `gemini`.
+    dialect: String,
+    /// Its address; for OpenAI's dialects with the `/v1` at the end.
+    base_url: String,
+    /// Where its key is found: `env:NAME`, `file:/path`, nothing when it needs none, or `sealed:…` to
+    /// keep the one that was pasted.
+    #[serde(default)]
+    key_ref: String,
+    /// A key to keep sealed, instead of saying where it is. It belongs to this address's origin, and is
+    /// never given out again.
+    #[serde(default)]
+    key: String,
+}
+
 /// Which model speaks by default.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -104,9 +126,10 @@ async fn list_services(desk: Desk) -> Result<Json<Services>, ApiError> {
     Ok(Json(Services { items: catalog.services(), next: None }))
 }
 
-async fn put_service(desk: Desk, Body(service): Body<Service>) -> Result<Json<Service>, ApiError> {
-    desk.agent.put_service(&desk.scope, &service).await?;
-    Ok(Json(service))
+async fn put_service(desk: Desk, Body(wish): Body<ServiceWish>) -> Result<Json<Service>, ApiError> {
+    let ServiceWish { service, label, dialect, base_url, key_ref, key } = wish;
+    let service = Service { service, label, dialect, base_url, key_ref };
+    Ok(Json(desk.agent.put_service_with(&desk.scope, service, key.trim()).await?))
 }
 
 async fn delete_service(desk: Desk, Params(named): Params<ServiceName>) -> Result<(), ApiError> {

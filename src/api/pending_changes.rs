@@ -53,7 +53,7 @@ struct DraftPath {
 struct ListParams {
     /// Where they stand: `pending` unless said.
     state: Option<ChangeState>,
-    /// Only those that this persona's agent proposed, or that are about this persona.
+    /// Only those that this persona's agent proposed, or that are about this persona or its test inputs.
     #[serde(rename = "personaId")]
     persona_id: Option<PersonaId>,
     /// Where to go on: the `next` of the page before.

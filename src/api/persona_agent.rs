@@ -17,6 +17,7 @@ use super::{
     sse::{Event, EventStream, stream},
 };
 use crate::{
+    agent::Words,
     domain::{
         error::ApiError,
         event::RunEvent,
@@ -53,9 +54,19 @@ struct Said {
     persona_id: PersonaId,
     /// What is said, up to 50 000 characters.
     message: String,
+    /// What the sender calls it, once in a conversation: the same sent again hears the first answer.
+    client_id: Option<String>,
 }
 
-/// A persona, named in a body or after the question mark.
+/// A persona, named in a body.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Clearing {
+    /// The persona.
+    persona_id: PersonaId,
+}
+
+/// A persona, named after the question mark.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Named {
@@ -193,7 +204,8 @@ async fn chat(
     desk: Desk,
     Body(said): Body<Said>,
 ) -> Result<EventStream, ApiError> {
-    let run = desk.agent.send(&desk.scope, &said.persona_id, &said.message, None).await?;
+    let words = Words { text: &said.message, client: said.client_id.as_deref() };
+    let run = desk.agent.send(&desk.scope, &said.persona_id, words, None).await?;
     let events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
     let mut projection = Projection::default();
     let told = events.filter_map(move |event| {
@@ -206,7 +218,7 @@ async fn chat(
     Ok(stream(told, state.closing).of_run(&run.id))
 }
 
-async fn clear(desk: Desk, Body(named): Body<Named>) -> Result<Json<Cleared>, ApiError> {
+async fn clear(desk: Desk, Body(named): Body<Clearing>) -> Result<Json<Cleared>, ApiError> {
     let session_id = desk.agent.clear(&desk.scope, &named.persona_id).await?;
     Ok(Json(Cleared { session_id }))
 }

@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::extract::{Body, Created, Params, Segments, identifier, page_size};
+use super::{
+    card_import::{IMPORT, IMPORT_FILE},
+    extract::{Body, Created, Params, Segments, identifier, page_size},
+};
 use crate::{
     changes::to_fields,
     domain::{
@@ -171,6 +174,10 @@ async fn list(
 
 async fn create(desk: Desk, Body(new): Body<NewPersona>) -> Result<Created<Persona>, ApiError> {
     let id: PersonaId = identifier(new.id)?;
+    if [IMPORT, IMPORT_FILE].iter().any(|path| path.ends_with(&format!("/{id}"))) {
+        let rule = format!("“{id}” cannot be a persona's identifier.");
+        return Err(ApiError::invalid("id", rule));
+    }
     let fields = PersonaFields {
         name: new.name,
         system_prompt: new.system_prompt,

@@ -6,8 +6,8 @@ use aide::axum::{
 };
 use axum::{
     Json,
-    extract::State,
-    http::{StatusCode, header},
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
@@ -18,11 +18,11 @@ use super::{
     ui_stream,
 };
 use crate::{
-    agent::{Follows, NewSession},
+    agent::{Follows, NewSession, SessionDraft, Words},
     domain::{
         error::ApiError,
         id::{ConversationId, MessageId, PersonaId, is_wellformed},
-        playground::{PlaygroundSession, SessionChanges, Variables},
+        playground::{SessionChanges, Variables},
         run::Run,
     },
     state::{AppState, Desk},
@@ -30,6 +30,10 @@ use crate::{
 
 /// The most messages of a client's history that are looked at.
 const MAX_MESSAGES: usize = 2000;
+/// The largest history that a client sends along.
+const MAX_SAID_BYTES: usize = 32 * 1024 * 1024;
+/// How long identifiers are at least that clients make up.
+const GENERATED: usize = 16;
 
 pub fn routes() -> ApiRouter<AppState> {
     let resume = || {
@@ -40,6 +44,19 @@ pub fn routes() -> ApiRouter<AppState> {
         })
     };
     ApiRouter::new()
+        .api_route("/api/agents/{id}/playground/{sessionId}/stream", resume())
+        // Where the AI SDK's own transport looks for it.
+        .api_route("/api/agents/{id}/playground/chat/{sessionId}/stream", resume())
+        .api_route(
+            "/api/agents/{id}/playground/{sessionId}/stop",
+            post_with(stop, |op| op.summary("Stop the answer; its words stay.")),
+        )
+}
+
+/// The route that takes a larger body than others: the AI SDK's client sends all that was said with every
+/// message.
+pub fn chat_routes() -> ApiRouter<AppState> {
+    ApiRouter::new()
         .api_route(
             "/api/agents/{id}/playground/chat",
             post_with(chat, |op| {
@@ -48,13 +65,7 @@ pub fn routes() -> ApiRouter<AppState> {
                 )
             }),
         )
-        .api_route("/api/agents/{id}/playground/{sessionId}/stream", resume())
-        // Where the AI SDK's own transport looks for it.
-        .api_route("/api/agents/{id}/playground/chat/{sessionId}/stream", resume())
-        .api_route(
-            "/api/agents/{id}/playground/{sessionId}/stop",
-            post_with(stop, |op| op.summary("Stop the answer; its words stay.")),
-        )
+        .layer(DefaultBodyLimit::max(MAX_SAID_BYTES))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -164,8 +175,12 @@ async fn chat(
     State(state): State<AppState>,
     desk: Desk,
     Segments(path): Segments<AgentPath>,
-    Body(said): Body<Said>,
+    said: Result<Body<Said>, ApiError>,
 ) -> Result<Response, ApiError> {
+    let Body(said) = said.map_err(|error| match error {
+        ApiError::TooLarge { .. } => ApiError::TooLarge { limit_kib: MAX_SAID_BYTES as u64 / 1024 },
+        other => other,
+    })?;
     let shows_errors = said.shows_errors();
     let answered = async {
         let run = answer(&desk, &path.id, said).await?;
@@ -173,16 +188,18 @@ async fn chat(
         Ok(ui_stream::respond(&run, events, state.closing))
     };
     match answered.await {
-        Err(error) if shows_errors => Ok(in_words(&error)),
+        Err(error) if shows_errors => Ok(in_words(error)),
         answered => answered,
     }
 }
 
 /// An error whose body is the sentence alone.
-fn in_words(error: &ApiError) -> Response {
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-    (status, kind, error.to_string()).into_response()
+fn in_words(error: ApiError) -> Response {
+    let words = error.to_string();
+    let mut response = error.into_response();
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response.map(|_| words.into())
 }
 
 async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, ApiError> {
@@ -190,7 +207,8 @@ async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, Api
         let rule = format!("At most {MAX_MESSAGES} messages are taken.");
         return Err(ApiError::invalid("messages", rule));
     }
-    let session = session(desk, persona, &said).await?;
+    let draft = session(desk, persona, &said).await?;
+    let session = &draft.session;
     let (agent, scope) = (&desk.agent, &desk.scope);
     let named = said.message_id.as_deref().map(MessageId::new);
     if said.trigger.as_deref() == Some("regenerate-message") {
@@ -201,7 +219,7 @@ async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, Api
         let message = message.ok_or_else(|| {
             ApiError::invalid("messageId", "Nothing was said yet that could be answered again.")
         })?;
-        return agent.answer_again(scope, &session, &message, None).await;
+        return agent.answer_again(scope, draft, &message, None).await;
     }
     let Some(at) = said.messages.iter().rposition(|message| message.role == "user") else {
         let rule = "The messages must hold one of the user's, to be answered.";
@@ -212,34 +230,27 @@ async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, Api
     let before = before.map(MessageId::new).find(|id| !id.as_str().is_empty());
     let follows = match before {
         // A client with a history of its own says where in ours it stands.
-        Some(id) if is_said_in(desk, &session.id, &id).await? => Follows::After(id),
-        Some(_) => Follows::Leaf,
+        Some(id) => match agent.standing_in(scope, &session.id, &id).await? {
+            Some(known) => Follows::After(known),
+            None => Follows::Leaf,
+        },
         // The first message in other words is another beginning.
         None if named.is_some() => Follows::Nothing,
         None => Follows::Leaf,
     };
-    agent.say_in_session(scope, &session, &words, follows, None).await
+    // A message that is written anew keeps the identifier that it had.
+    let client = said.messages[at].id.as_deref().filter(|id| named.is_none() && is_generated(id));
+    agent.say_in_session(scope, draft, Words { text: &words, client }, follows, None).await
 }
 
-async fn is_said_in(
-    desk: &Desk,
-    session: &ConversationId,
-    message: &MessageId,
-) -> Result<bool, ApiError> {
-    match desk.read().await?.conversation_of(message).await.map_err(ApiError::from) {
-        Ok(conversation) => Ok(conversation == *session),
-        Err(ApiError::NotFound { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
+/// Whether a client made up an identifier for one message, and did not just count.
+fn is_generated(id: &str) -> bool {
+    id.len() >= GENERATED && is_wellformed(id)
 }
 
 /// The session that the client means, with what it sets for it; a new one when it names none, or calls it
-/// by a name of its own that we do not know yet.
-async fn session(
-    desk: &Desk,
-    persona: &PersonaId,
-    said: &Said,
-) -> Result<PlaygroundSession, ApiError> {
+/// by a name of its own that we do not know yet. It is kept with what is said in it.
+async fn session(desk: &Desk, persona: &PersonaId, said: &Said) -> Result<SessionDraft, ApiError> {
     let (agent, scope) = (&desk.agent, &desk.scope);
     let known = match (&said.session_id, &said.id) {
         (Some(id), _) => {
@@ -260,10 +271,10 @@ async fn session(
             let model = model.filter(|model| *model != session.model);
             let variables = variables.filter(|variables| *variables != session.variables);
             if model.is_none() && variables.is_none() {
-                return Ok(session);
+                return Ok(session.into());
             }
             let changes = SessionChanges { model, variables, ..SessionChanges::default() };
-            agent.change_session(scope, persona, &session.id, changes).await
+            agent.changed_session(scope, persona, &session.id, changes).await
         }
         None => {
             let id = said.id.as_deref().filter(|id| is_wellformed(id));
@@ -274,7 +285,7 @@ async fn session(
                 variables: variables.unwrap_or_default(),
                 ..NewSession::default()
             };
-            agent.create_session(scope, new).await
+            agent.new_session(scope, new).await
         }
     }
 }
@@ -284,9 +295,15 @@ async fn resume(
     desk: Desk,
     Segments(path): Segments<SessionPath>,
 ) -> Result<Response, ApiError> {
-    let session = desk.agent.session(&desk.scope, &path.id, &path.session_id).await?;
+    let nothing = || StatusCode::NO_CONTENT.into_response();
+    let session = match desk.agent.session(&desk.scope, &path.id, &path.session_id).await {
+        Ok(session) => session,
+        // A client looks whether it can resume before anything was said, and takes 404 for a failure.
+        Err(ApiError::NotFound { .. }) => return Ok(nothing()),
+        Err(error) => return Err(error),
+    };
     let run = desk.read().await?.run_going_on(&session.id).await?;
-    let Some(run) = run else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+    let Some(run) = run else { return Ok(nothing()) };
     let events = desk.agent.watch(&desk.scope, &run.id, 0).await?;
     Ok(ui_stream::respond(&run, events, state.closing))
 }

@@ -6,11 +6,12 @@ use aide::axum::{
 };
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, Multipart},
+    extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request, State},
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Redirect, Response},
     routing::post,
 };
+use futures_util::StreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +21,9 @@ use super::{
     ui_stream::{UiMessage, ui_messages},
 };
 use crate::{
-    agent::NewSession,
+    agent::{NewSession, Put, Unsaved},
     domain::{
+        change::Conflict,
         error::ApiError,
         id::{ConversationId, MessageId, PersonaId, RunId},
         list::Page,
@@ -32,6 +34,9 @@ use crate::{
     state::{AppState, Desk},
     store::{FilePlace, Kept},
 };
+
+/// How much of an upload that is too large is heard out, so that whoever sent it is told why.
+const MAX_HEARD_BYTES: usize = 16 * MAX_ALL_BYTES;
 
 pub fn routes() -> ApiRouter<AppState> {
     ApiRouter::new()
@@ -160,6 +165,11 @@ struct Going {
 struct Written {
     /// All that the file says.
     content: String,
+    /// The revision that it is written over, 0 for a file that is not there yet: when another one stands
+    /// there, nothing is written, and the answer has both texts. Without it, it is written over whatever
+    /// stands there.
+    #[serde(default)]
+    revision: Option<Revision>,
 }
 
 /// A session with all that is in it.
@@ -231,13 +241,14 @@ async fn read(
     let branch = agent.session_path(scope, &session, params.before.as_ref()).await?;
     let files = agent.files(scope, &branch.place).await?;
     let fields = desk.read().await?.persona_at(&path.id, session.persona_revision).await?;
-    let prompt = session.system_prompt.as_ref().unwrap_or(&fields.system_prompt);
+    let prompt = branch.tried.as_ref().or(session.system_prompt.as_ref());
+    let prompt = prompt.unwrap_or(&fields.system_prompt);
     let run = branch.run.as_ref().filter(|run| !run.status.is_over());
     Ok(Json(Whole {
         variable_names: variables_in(prompt),
         messages: ui_messages(&branch),
         run_id: run.map(|run| run.id.clone()),
-        todos: branch.todos(),
+        todos: branch.todos,
         next: branch.next,
         files,
         session,
@@ -342,9 +353,27 @@ async fn write_file(
 ) -> Result<StatusCode, ApiError> {
     let path = FilePath::parse(&address.path)?;
     let place = place(&desk, &address.id, &address.session_id).await?;
-    let change = FileChange { path, content: Some(written.content.into()) };
-    desk.agent.put_files(&desk.scope, &place, vec![change]).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let change = FileChange { path: path.clone(), content: Some(written.content.clone().into()) };
+    let Some(seen) = written.revision else {
+        desk.agent.put_files(&desk.scope, &place, vec![change]).await?;
+        return Ok(StatusCode::NO_CONTENT);
+    };
+    let put = desk.agent.put_file_over(&desk.scope, &place, change, seen, Unsaved::Dropped);
+    match put.await? {
+        Put::Kept => Ok(StatusCode::NO_CONTENT),
+        Put::Changed(there) => {
+            let base =
+                desk.read().await?.file_revision(&place.session, path.as_str(), seen).await?;
+            let text = |file: &VirtualFile| file.text().unwrap_or_default().to_owned();
+            Err(ApiError::Conflict(Box::new(Conflict {
+                field: "file".into(),
+                yours: written.content,
+                theirs: there.as_ref().map(text).unwrap_or_default(),
+                base: base.and_then(|base| String::from_utf8(base).ok()).unwrap_or_default(),
+                revision: there.map_or(0, |file| file.info.revision),
+            })))
+        }
+    }
 }
 
 async fn delete_file(
@@ -391,15 +420,39 @@ fn zipped(files: &[VirtualFile]) -> Result<Vec<u8>, ApiError> {
 
 /// Takes a form with files, and leads back to the session.
 async fn upload(
+    State(state): State<AppState>,
     desk: Desk,
     Segments(path): Segments<SessionPath>,
-    form: Multipart,
+    request: Request,
 ) -> Result<Redirect, ApiError> {
     let page = format!("/playground/{}/{}", path.id, path.session_id);
-    Ok(Redirect::to(&match put_uploaded(&desk, &path, form).await {
+    let told = request.headers().get(header::CONTENT_LENGTH);
+    let length = told.and_then(|told| told.to_str().ok()?.parse::<usize>().ok());
+    let put = if length.is_some_and(|length| length > MAX_ALL_BYTES) {
+        hear_out(request).await;
+        Err(ApiError::TooLarge { limit_kib: MAX_ALL_BYTES as u64 / 1024 })
+    } else {
+        match Multipart::from_request(request, &state).await {
+            Ok(form) => put_uploaded(&desk, &path, form).await,
+            Err(_) => Err(ApiError::WrongType { expected: "multipart/form-data".into() }),
+        }
+    };
+    Ok(Redirect::to(&match put {
         Ok(()) => page,
         Err(error) => refused_at(&page, error),
     }))
+}
+
+/// Lets a browser send all that it wants to send, and keeps nothing of it: one that is interrupted shows
+/// that the connection broke, and not why.
+async fn hear_out(request: Request) {
+    let mut heard = 0;
+    let mut pieces = request.into_body().into_data_stream();
+    while let Some(Ok(piece)) = pieces.next().await
+        && heard < MAX_HEARD_BYTES
+    {
+        heard += piece.len();
+    }
 }
 
 async fn put_uploaded(
@@ -425,35 +478,4 @@ async fn put_uploaded(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Cursor, Read};
-
-    use super::*;
-    use crate::domain::timestamp::Timestamp;
-
-    #[test]
-    fn an_archive_holds_every_file() {
-        let files =
-            [("a.txt", b"one".to_vec()), ("b/é.bin", vec![0, 255])].map(|(path, content)| {
-                let info = FileInfo {
-                    path: path.into(),
-                    size: content.len() as u64,
-                    revision: 1,
-                    message_id: None,
-                    call_id: None,
-                    updated_at: Timestamp(0),
-                };
-                VirtualFile { info, content }
-            });
-
-        let bytes = zipped(&files).unwrap();
-
-        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
-        for file in &files {
-            let mut content = Vec::new();
-            archive.by_name(&file.info.path).unwrap().read_to_end(&mut content).unwrap();
-            assert_eq!(content, file.content);
-        }
-        assert_eq!(archive.len(), 2);
-    }
-}
+mod tests;

@@ -51,10 +51,11 @@ async fn open(
         Ok(()) => state.store.public_page(&slug).await?,
         Err(_) => None,
     };
+    let reached = origin(&state, &headers);
     let style = state.files.style;
     let Some(page) = page else { return Ok(nothing(style)) };
     let indexed = page.indexed;
-    let address = format!("{}/p/{slug}", origin(&headers));
+    let address = format!("{reached}/p/{slug}");
     let document = document(style, &head(&page, &address), move || {
         view! { <PublishedPage page=shown(page)/> }.into_any()
     });

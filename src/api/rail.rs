@@ -18,6 +18,7 @@ use serde::Deserialize;
 pub use self::shown::html;
 use self::shown::shown_turns;
 use super::{
+    conversations::check_said,
     extract::{Params, Segments},
     sse::EventStream,
 };
@@ -37,6 +38,7 @@ use crate::{
         id::{ChangeId, ConversationId, MessageId, RunId},
     },
     state::{AppState, Desk, viewed},
+    store::StoreError,
 };
 
 /// How many messages are shown at once.
@@ -60,6 +62,10 @@ struct Opened {
     whole: Option<u8>,
     /// In such a document: the last message that is shown, when it is not the last of all.
     until: Option<MessageId>,
+    /// In such a document: the run whose answer is looked for.
+    run: Option<RunId>,
+    /// The earlier conversations that are offered are those before this one.
+    before: Option<ConversationId>,
 }
 
 /// How more of a conversation is reached.
@@ -145,31 +151,41 @@ async fn open(
 }
 
 /// Who listens, what they see, and what was said last.
-async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
+async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
+    opened.conversation = opened.conversation.filter(|id| !id.as_str().is_empty());
     let view = viewed(&desk, &opened.at, "").await?;
     let (mut name, in_use) = desk.agent.listener(&desk.scope, &view.listener).await?;
     if let Some(other) = &opened.conversation {
         name = desk.agent.name_of(&desk.scope, other).await?;
     }
     let shown = opened.conversation.clone().or(in_use.clone());
-    let (reached, until) = (opened.reached(), opened.until.filter(|_| opened.whole.is_some()));
-    if let Some(until) = &until {
-        check_said(&desk, shown.as_ref(), until).await?;
+    let reached = opened.reached();
+    let until = match (opened.whole, opened.until, &opened.run) {
+        (Some(_), None, Some(run)) => answer_of(&desk, run).await?,
+        (Some(_), until, _) => until,
+        (None, ..) => None,
+    };
+    if let (Some(until), Some(shown)) = (&until, &shown) {
+        check_said(&desk, shown, until).await?;
     }
     let talk = match &shown {
         Some(id) => Some(desk.agent.talk(&desk.scope, id, until.as_ref(), AT_ONCE).await?),
         None => None,
     };
-    let older = desk.agent.conversations(&desk.scope, &view.listener).await?;
-    let run = talk.as_ref().and_then(|talk| talk.run.clone());
-    let run = run.filter(|run| !run.status.is_over()).map(|run| run.id.to_string());
+    let before = opened.before.as_ref();
+    let (older, more) = desk.agent.conversations(&desk.scope, &view.listener, before).await?;
+    let last_offered = older.last().filter(|_| more).map(|last| last.id.to_string());
+    let last = talk.as_ref().and_then(|talk| talk.run.as_ref());
+    let stands = |over: bool| last.filter(|run| run.status.is_over() == over);
+    let [run, ended] = [false, true].map(|over| stands(over).map(|run| run.id.to_string()));
     let earlier = earlier_link(shown.as_ref(), talk.as_ref(), &reached);
-    let newest = later_link(shown.as_ref(), until.as_ref(), &reached);
+    let later = later_link(shown.as_ref(), until.as_ref(), &reached);
     let turns = match talk {
         Some(talk) => shown_turns(&desk, &name, talk).await?,
         None => Vec::new(),
     };
     let empty = turns.is_empty();
+    let is_earlier = opened.conversation.is_some() && shown != in_use;
     let sees = if view.title.is_empty() { opened.at.clone() } else { view.title };
     let others: Vec<_> = older
         .into_iter()
@@ -179,23 +195,33 @@ async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
             (other.id.to_string(), format!("{}{mark}", other.created_at.readable()))
         })
         .collect();
+    // The same conversation, with the next of the earlier ones on offer.
+    let further = last_offered.map(|last| {
+        let this = shown.as_ref().map(ToString::to_string).unwrap_or_default();
+        (format!("{this}&before={last}"), "Earlier ones…".to_owned())
+    });
+    let newest = opened.before.map(|_| {
+        let this = shown.as_ref().map(ToString::to_string).unwrap_or_default();
+        (this, "Latest ones…".to_owned())
+    });
+    let offered = newest.into_iter().chain(others).chain(further).collect::<Vec<_>>();
     let at = opened.at;
     let conversation = shown.map(|id| id.to_string());
     let title = name.clone();
     Ok(html(move || {
         view! {
-            <div id="talk" data-conversation=conversation data-run=run data-name=name>
+            <div id="talk" data-conversation=conversation data-run=run data-ended=ended data-name=name>
                 <header class="rail-head">
                     <div>
                         <h2>{title}</h2>
                         <p class="small faint">"Sees " <span class="chip">{sees}</span></p>
                     </div>
                     <div class="row tight">
-                        {(!others.is_empty()).then(|| view! {
+                        {(!offered.is_empty()).then(|| view! {
                             <details class="popover">
                                 <summary class="icon" aria-label="Earlier conversations" title="Earlier conversations"><Glyph icon=Icon::History/></summary>
                                 <ul class="popup">
-                                    {others.into_iter().map(|(id, label)| match &reached {
+                                    {offered.into_iter().map(|(id, label)| match &reached {
                                         Reached::Buttons => view! {
                                             <li><button type="button" class="link" data-conversation=id>{label}</button></li>
                                         }.into_any(),
@@ -212,30 +238,34 @@ async fn content(desk: Desk, opened: Opened) -> Result<String, ApiError> {
                         </form>
                     </div>
                 </header>
+                {is_earlier.then(|| view! {
+                    <p class="small faint">"This is an earlier conversation. What you say goes to the one in use."</p>
+                })}
                 {empty.then(|| view! {
                     <p class="faint rail-empty">"Nothing was said yet. Ask a question, or say what should change: drafts appear here for you to decide on."</p>
                 })}
-                {earlier}
-                <ol id="turns" class="turns">
+                <ol id="turns" class="turns" data-grows>
+                    {earlier}
                     {turns.into_iter().map(|turn| view! { <TurnView turn/> }).collect_view()}
                 </ol>
-                {newest}
+                {later}
             </div>
         }
         .into_any()
     }))
 }
 
-/// Refuses a message of another conversation.
-async fn check_said(
-    desk: &Desk,
-    conversation: Option<&ConversationId>,
-    message: &MessageId,
-) -> Result<(), ApiError> {
-    let said_in = desk.read().await?.conversation_of(message).await?;
-    match conversation == Some(&said_in) {
-        true => Ok(()),
-        false => Err(ApiError::not_found("message")),
+/// The answer that a run gave, once it is kept.
+async fn answer_of(desk: &Desk, run: &RunId) -> Result<Option<MessageId>, ApiError> {
+    let mut link = desk.read().await?;
+    let answer = match link.run(run).await {
+        Ok(run) => link.message(&run.reply_id).await,
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(answer) => Ok(Some(answer.id)),
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -264,18 +294,25 @@ fn earlier_link(
     if let Reached::Links(at) = reached {
         let address = format!("{}&until={until}", document_of(at, conversation.as_str()));
         return Some(
-            view! { <p><a class="button quiet small" href=address>"Earlier messages"</a></p> }
+            view! { <li class="earlier"><a class="button quiet small" href=address>"Earlier messages"</a></li> }
                 .into_any(),
         );
     }
     let address = format!("/rail/turns?conversation={conversation}&until={until}");
-    Some(view! { <button type="button" class="button quiet small" id="earlier" data-load=address>"Earlier messages"</button> }.into_any())
+    Some(
+        view! {
+            <li class="earlier">
+                <button type="button" class="button quiet small" id="earlier" data-load=address>"Earlier messages"</button>
+            </li>
+        }
+        .into_any(),
+    )
 }
 
 /// Messages before those that are shown.
 async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<String>, ApiError> {
     let Earlier { conversation, until } = asked;
-    check_said(&desk, Some(&conversation), &until).await?;
+    check_said(&desk, &conversation, &until).await?;
     let talk = desk.agent.talk(&desk.scope, &conversation, Some(&until), AT_ONCE).await?;
     let talk = Talk { run: None, ..talk };
     let more = earlier_link(Some(&conversation), Some(&talk), &Reached::Buttons);

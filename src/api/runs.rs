@@ -22,10 +22,12 @@ use crate::{
     agent::Rerun,
     domain::{
         error::ApiError,
+        event::{RunEvent, Stamped},
         id::{CallId, RunId},
         message::ConversationKind,
         playground::PlaygroundSession,
         run::Run,
+        timestamp::Timestamp,
     },
     state::{AppState, Desk},
 };
@@ -54,7 +56,10 @@ pub fn routes() -> ApiRouter<AppState> {
         .api_route(
             "/api/runs/{id}/branch",
             post_with(branch, |op| {
-                op.summary("Go on from the middle of a run, with something in it changed.")
+                op.summary(
+                    "Go on from the middle of a run with something in it changed: as a branch of \
+                     its session in the playground, else in a session of its own.",
+                )
             }),
         )
 }
@@ -77,9 +82,12 @@ struct EventParams {
 struct Branched {
     /// Before which time that the model was asked, from 1.
     step: u32,
-    /// What the model is told instead: it goes on in a session of its own then.
+    /// What the model is told instead, and from there on where it goes on.
     #[serde(default)]
     system_prompt: Option<String>,
+    /// What was asked instead.
+    #[serde(default)]
+    message: Option<String>,
     /// What tools gave instead of what they gave.
     #[serde(default)]
     results: Vec<GivenResult>,
@@ -133,6 +141,14 @@ impl RunState {
     }
 }
 
+/// An event with when it happened.
+#[derive(Serialize)]
+struct Dated<'run> {
+    #[serde(flatten)]
+    event: &'run RunEvent,
+    at: Timestamp,
+}
+
 async fn read(desk: Desk, Segments(path): Segments<RunPath>) -> Result<Json<RunState>, ApiError> {
     let run = desk.agent.run(&desk.scope, &path.id).await?;
     Ok(Json(RunState::of(&desk, run).await?))
@@ -153,7 +169,8 @@ async fn events(
     }
     let events = desk.agent.watch(&desk.scope, &path.id, seen).await?;
     let told = events.filter_map(|event| {
-        std::future::ready(event.ok().map(|one| Event::at(one.seq, &one.event)))
+        let dated = |one: &Stamped| Event::at(one.seq, &Dated { event: &one.event, at: one.at });
+        std::future::ready(event.ok().map(|one| dated(&one)))
     });
     Ok(stream(told, state.closing).into_response())
 }
@@ -185,8 +202,8 @@ async fn branch(
     Body(wish): Body<Branched>,
 ) -> Result<Created<GoesOn>, ApiError> {
     let results = wish.results.into_iter().map(|one| (one.call_id, one.output)).collect();
-    let rerun =
-        Rerun { step: wish.step, system_prompt: wish.system_prompt, results, model: wish.model };
+    let Branched { step, system_prompt, message, model, .. } = wish;
+    let rerun = Rerun { step, system_prompt, message, results, model };
     let (session, run) = desk.agent.run_on(&desk.scope, &path.id, rerun).await?;
     Ok(Created(GoesOn { session, run }))
 }

@@ -19,6 +19,8 @@ use crate::domain::{error::ApiError, id::RunId};
 
 /// How long a stream may be silent before a comment shows that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// How long a stream may go on when the server closes.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How many events that are ready go out as one piece.
 const TOGETHER: usize = 256;
 /// What a word needs, with all that goes around it.
@@ -73,7 +75,7 @@ pub fn stream(
 ) -> EventStream {
     let frames = made_of! {
         // What is ready goes out together: each piece costs the connection as much as the words in it.
-        let mut events = Box::pin(events.take_until(closing.cancelled_owned()).ready_chunks(TOGETHER));
+        let mut events = Box::pin(events.take_until(closed(closing)).ready_chunks(TOGETHER));
         // Set anew only when it rings, not for every word.
         let (mut bell, mut last) = (Box::pin(sleep(SIGN_OF_LIFE)), Instant::now());
         loop {
@@ -101,6 +103,12 @@ pub fn stream(
         ("cache-control", "no-store"),
     ];
     EventStream((headers, Body::from_stream(frames)).into_response())
+}
+
+/// When a stream is cut off: what ended with the server may still be told.
+async fn closed(closing: CancellationToken) {
+    closing.cancelled().await;
+    sleep(LAST_WORDS).await;
 }
 
 fn frame(events: Vec<Event>) -> Bytes {

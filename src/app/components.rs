@@ -16,6 +16,7 @@ pub mod draft_box;
 pub mod draft_card;
 pub mod entry_form;
 pub mod entry_versions;
+pub mod find_persona;
 pub mod frame;
 pub mod icon;
 pub mod live;

@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+pub mod account;
 pub mod audit;
 pub mod bin;
 pub mod chat;
@@ -10,6 +11,7 @@ pub mod inbox;
 pub mod knowledge;
 pub mod not_found;
 pub mod page;
+pub mod people;
 pub mod persona;
 pub mod persona_workbench;
 pub mod personas;
@@ -20,7 +22,10 @@ pub mod roleplay;
 pub mod search;
 pub mod session;
 pub mod settings;
+pub mod sign_in;
 pub mod task;
+pub mod terminal;
+pub mod terminals;
 pub mod trace;
 pub mod traces;
 pub mod usage;
@@ -62,6 +67,10 @@ pub enum ServedPage {
     Settings,
     /// Something to do.
     Task,
+    /// A session of the terminal.
+    Terminal,
+    /// All sessions of the terminal.
+    Terminals,
     /// What a run did.
     Trace,
     /// All runs.
@@ -89,6 +98,8 @@ impl ServedPage {
             | Self::Ref
             | Self::Session
             | Self::Task
+            | Self::Terminal
+            | Self::Terminals
             | Self::Trace
             | Self::Traces
             | Self::Workbench => true,
@@ -99,7 +110,18 @@ impl ServedPage {
 
     /// Whether it is one of the pages with a style sheet of their own.
     pub fn is_tool(self) -> bool {
-        matches!(self, Self::Playground | Self::Session | Self::Trace | Self::Traces | Self::Usage)
+        matches!(
+            self,
+            Self::Chat
+                | Self::Chats
+                | Self::Gallery
+                | Self::Playground
+                | Self::Session
+                | Self::Terminal
+                | Self::Trace
+                | Self::Traces
+                | Self::Usage
+        )
     }
 
     /// The page itself. Only the server asks for it, so that none of it is sent to the browser.
@@ -121,6 +143,8 @@ impl ServedPage {
             Self::Session => session::SessionPage().into_any(),
             Self::Settings => settings::SettingsPage().into_any(),
             Self::Task => task::TaskPage().into_any(),
+            Self::Terminal => terminal::TerminalPage().into_any(),
+            Self::Terminals => terminals::TerminalsPage().into_any(),
             Self::Trace => trace::TracePage().into_any(),
             Self::Traces => traces::TracesPage().into_any(),
             Self::Usage => usage::UsagePage().into_any(),

@@ -18,6 +18,10 @@ mod served;
 mod served;
 
 #[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/cards.rs"]
+mod cards;
+
+#[cfg(not(feature = "ssr"))]
 #[path = "platform/browser/chat.rs"]
 mod chat;
 
@@ -39,15 +43,16 @@ mod rail;
 
 pub use here::{
     Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
-    forget_draft, keep_draft, kept_draft, note_early_typing, now, on_shortcut, open_dialog,
-    remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
+    forget_draft, keep_cursor, keep_draft, kept_draft, note_early_typing, now, on_shortcut,
+    open_dialog, remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
 };
 pub use rail::{
-    Following, act_on_card, from_right, hear_news, hold_pointer, is_in, load_earlier_in_sight,
-    marked_text, on_pointer_down, post, press_in_rail, put_draft, rail_content, read_number,
-    remember, resize_rail, send_words, show_rail, waits_in_rail, writing_in_rail,
+    Following, act_on_card, from_right, hear_news, hold_pointer, in_rail, is_in,
+    load_earlier_in_sight, marked_text, measure_bar, note_followed, on_pointer_down, post,
+    press_in_rail, put_draft, rail_content, read_number, remember, resize_rail, send_words,
+    show_rail, waits_in_rail, was_followed,
 };
 pub use served::{
-    ask_before_leaving, close_served, is_writing_served, refresh_served, refused_form,
-    renew_served, save_served, send_quiet_forms, served,
+    ask_before_leaving, close_served, is_writing_served, refused_form, renew_served, save_served,
+    send_quiet_forms, served, show_said,
 };

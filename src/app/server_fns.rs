@@ -18,6 +18,7 @@ pub mod roleplay;
 pub mod search;
 pub mod settings;
 pub mod several;
+pub mod terminal;
 pub mod test_inputs;
 pub mod traces;
 pub mod versions;

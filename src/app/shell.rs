@@ -4,6 +4,7 @@ use leptos::{nonce::Nonce, prelude::*};
 use leptos_meta::MetaTags;
 
 use super::{App, platform};
+use crate::domain::account::Role;
 
 /// The addresses of the files that every page names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +17,14 @@ pub struct SiteFiles {
     pub program: Option<(String, String)>,
 }
 
-/// The HTML document.
-pub fn shell(files: SiteFiles) -> impl IntoView {
+/// The HTML document, for somebody with this role where there are accounts.
+pub fn shell(files: SiteFiles, role: Option<Role>) -> impl IntoView {
     provide_context(files.clone());
     let theme = platform::theme();
     let nonce = platform::content_policy();
     view! {
         <!DOCTYPE html>
-        <html lang="en" data-theme=theme.word()>
+        <html lang="en" data-theme=theme.word() data-account=role.map(Role::word)>
             <head>
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>

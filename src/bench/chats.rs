@@ -1,4 +1,8 @@
-//! Chats as they grow, on SQLite and within this process; and coming back to a running answer.
+//! Chats as they grow, on SQLite, within this process and as pages of a server; and coming back to a running
+//! answer.
+//!
+//! What is opened is the harder case: every answer has its run, the chat goes on on a newer branch, and
+//! something in it is pruned.
 
 use std::{
     sync::Arc,
@@ -31,7 +35,9 @@ use super::{
 /// How many messages come at once.
 const PAGE: u32 = 50;
 /// How many rows one statement writes.
-const ROWS: usize = 2_000;
+const ROWS: usize = 1_500;
+/// Nobody asks a model here.
+const NO_SERVICE: u16 = 9;
 /// About what a person or a persona says at once.
 const WORDS: &str = "The rain has not let up since noon, and the road to the pass is under water.";
 
@@ -54,6 +60,7 @@ async fn reading(plan: &Plan) {
             let [opened, paged, bare] = times(&space, &agent, &chat, plan.count(150, 10)).await;
             let opened = told("opened at its end, 50 messages", opened);
             told("50 more above", paged);
+            told("its page over HTTP", pages(plan, &space, &chat).await);
             let bare = told("the bare statement: 50 rows", bare);
             let ratio = opened.p50.as_secs_f64() / bare.p50.as_secs_f64();
             row("ours by the bare one", &format!("{ratio:.1} ×"));
@@ -80,7 +87,23 @@ struct Grown {
     leaf: MessageId,
 }
 
-/// A chat with one path of this depth, and all other messages on short branches beside it.
+/// Asks a server on the same data for the page of a chat; the first ones only warm.
+async fn pages(plan: &Plan, space: &Space, chat: &Grown) -> Vec<Duration> {
+    let server = Server::greenroom(&plan.binary, space.folder.path(), NO_SERVICE);
+    let server = server.ready("/healthz").await;
+    let load = server.load();
+    let path = format!("/chats/{}?leaf={}", chat.id, chat.leaf);
+    let rounds = plan.count(100, 10);
+    let mut times = Vec::with_capacity(rounds);
+    for round in 0..rounds + rounds / 10 + 1 {
+        let time = load.time(&path).await;
+        times.extend((round > rounds / 10).then_some(time));
+    }
+    times
+}
+
+/// A chat with one path of this depth, and all other messages on short branches beside it. It ends on the
+/// newest of them, and the first of them is pruned.
 async fn grow(space: &Space, agent: &Agent, size: usize, depth: usize) -> Grown {
     let new = NewChat { persona: "optimist".into(), ..NewChat::default() };
     let id = agent.create_chat(&space.scope, new).await.unwrap().id;
@@ -93,33 +116,70 @@ async fn grow(space: &Space, agent: &Agent, size: usize, depth: usize) -> Grown 
         serde_json::to_string(&[part]).unwrap()
     };
     let spent = serde_json::to_string(&Spent::default()).unwrap();
+    // The path comes first; after it, pairs of messages branch off all along it.
+    let parent = |number: usize| match number {
+        0 => None,
+        number if number < depth => Some(number - 1),
+        number if (number - depth).is_multiple_of(2) => Some((number - depth) / 2 % depth),
+        number => Some(number - 1),
+    };
+    let is_answer = |number: usize| !number.is_multiple_of(2);
     for from in (0..size).step_by(ROWS) {
         let mut insert = QueryBuilder::new(
             "insert into message (space_id, message_id, conversation_id, parent_id, role, parts, \
-             model, spent, created_at) ",
+             run_id, model, spent, created_at) ",
         );
         insert.push_values(from..size.min(from + ROWS), |mut values, number| {
-            // The path comes first; after it, pairs of messages branch off all along it.
-            let parent = match number {
-                0 => None,
-                number if number < depth => Some(number - 1),
-                number if (number - depth).is_multiple_of(2) => Some((number - depth) / 2 % depth),
-                number => Some(number - 1),
-            };
-            let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+            let role = if is_answer(number) { "assistant" } else { "user" };
             values
                 .push_bind("home")
                 .push_bind(name(number))
                 .push_bind(id.as_str().to_owned())
-                .push_bind(parent.map(name))
+                .push_bind(parent(number).map(name))
                 .push_bind(role)
                 .push_bind(parts(number))
+                .push_bind(is_answer(number).then(|| format!("run-{}", name(number))))
                 .push_bind("demo")
                 .push_bind(spent.clone())
                 .push_bind(number as i64);
         });
         insert.build().execute(&mut *transaction).await.unwrap();
+        let mut insert = QueryBuilder::new(
+            "insert into run (space_id, run_id, round_id, conversation_id, message_id, attempt, \
+             reply_id, persona_id, persona_revision, user_id, model, status, spent, created_at, \
+             node, alive_at, ended_at) ",
+        );
+        let answers = (from..size.min(from + ROWS)).filter(|number| is_answer(*number));
+        insert.push_values(answers, |mut values, number| {
+            let run = format!("run-{}", name(number));
+            let at = number as i64;
+            values
+                .push_bind("home")
+                .push_bind(run.clone())
+                .push_bind(run)
+                .push_bind(id.as_str().to_owned())
+                .push_bind(parent(number).map(name))
+                .push_bind(at)
+                .push_bind(name(number))
+                .push_bind("optimist")
+                .push_bind(1_i64)
+                .push_bind("owner")
+                .push_bind("demo")
+                .push_bind("done")
+                .push_bind(spent.clone())
+                .push_bind(at)
+                .push_bind("bench")
+                .push_bind(at)
+                .push_bind(at);
+        });
+        insert.build().execute(&mut *transaction).await.unwrap();
     }
+    let ends = "update conversation set leaf_id = $1 where conversation_id = $2";
+    let ends = sqlx::query(ends).bind(name(size - 1)).bind(id.as_str());
+    ends.execute(&mut *transaction).await.unwrap();
+    let pruned = "update message set pruned_at = 1 where space_id = 'home' and message_id = $1";
+    let pruned = sqlx::query(pruned).bind(name(depth));
+    pruned.execute(&mut *transaction).await.unwrap();
     transaction.commit().await.unwrap();
     Grown { id: id.clone(), leaf: MessageId::new(name(depth - 1)) }
 }

@@ -119,6 +119,13 @@ impl Inner {
         response.status().is_success().then(|| Body::new(response.into_body()))
     }
 
+    /// Opens a stream that has no end; nothing when it is refused.
+    pub async fn watch(&self, path: &str) -> Option<Body> {
+        let request = Request::get(format!("{}{path}", self.base)).body(Body::empty()).unwrap();
+        let response = self.client.request(request).await.ok()?;
+        response.status().is_success().then(|| Body::new(response.into_body()))
+    }
+
     /// Begins an answer, and says which run gives it.
     pub async fn begin(&self, path: &str, body: String) -> (String, Body) {
         let response = self.client.request(self.posted(path, body)).await.expect("an answer");

@@ -11,6 +11,7 @@ use greenroom::{
         persona::Tier,
         proposal::Approval,
     },
+    markdown::to_html,
     search::{Question, Search},
     store::new_id,
 };
@@ -33,6 +34,7 @@ pub async fn measure(plan: &Plan) {
     searching(plan).await;
     versions(plan).await;
     drafts(plan).await;
+    nesting(plan);
 }
 
 /// Numbers that look random and are the same in every run.
@@ -140,6 +142,22 @@ async fn versions(plan: &Plan) {
     let last = told("the last tenth", times[wanted - tenth..].to_vec());
     let ratio = last.p50.as_secs_f64() / first.p50.as_secs_f64();
     row("the last by the first", &format!("{ratio:.2} ×"));
+}
+
+/// Text that is nested as nobody writes it, as HTML.
+fn nesting(plan: &Plan) {
+    title("Markdown that is nested without end");
+    for (what, piece) in [("quotes", "> "), ("brackets", "["), ("lists", "- ")] {
+        for times in [10_000, 40_000] {
+            let text = piece.repeat(times);
+            let timed = (0..plan.count(20, 3)).map(|_| {
+                let began = Instant::now();
+                std::hint::black_box(to_html(&text));
+                began.elapsed()
+            });
+            told(&format!("{times} {what}"), timed.collect());
+        }
+    }
 }
 
 async fn drafts(plan: &Plan) {

@@ -16,6 +16,7 @@ mod client;
 mod encrypted;
 mod files;
 mod knowledge;
+mod load;
 mod open_runs;
 mod pages;
 mod plan;
@@ -26,6 +27,7 @@ mod service;
 mod space;
 mod streams;
 mod table;
+mod terminal;
 mod traces;
 
 use plan::Plan;
@@ -70,6 +72,12 @@ async fn measure(plan: &Plan) {
     }
     if plan.wants("runs") {
         open_runs::measure(plan).await;
+    }
+    if plan.wants("load") {
+        load::measure(plan).await;
+    }
+    if plan.wants("terminal") {
+        terminal::measure(plan);
     }
     if plan.wants("sandbox") {
         sandbox::measure(plan).await;

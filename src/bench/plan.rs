@@ -6,8 +6,18 @@
 use std::{env, path::PathBuf};
 
 /// The parts of the measurement; all of them when none is named.
-pub const PARTS: [&str; 8] =
-    ["pages", "knowledge", "chats", "files", "streams", "traces", "runs", "sandbox"];
+pub const PARTS: [&str; 10] = [
+    "pages",
+    "knowledge",
+    "chats",
+    "files",
+    "streams",
+    "traces",
+    "runs",
+    "load",
+    "terminal",
+    "sandbox",
+];
 
 /// What a run of this program does.
 pub struct Plan {

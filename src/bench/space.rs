@@ -12,8 +12,8 @@ pub struct Space {
     pub gate: Gate,
     pub scope: Scope,
     pub pool: SqlitePool,
-    /// Held so that the file lives.
-    _folder: tempfile::TempDir,
+    /// The data folder, which goes with this.
+    pub folder: tempfile::TempDir,
 }
 
 pub async fn space() -> Space {
@@ -25,5 +25,5 @@ pub async fn space() -> Space {
     let actor = Actor::Person { user: scope.user.clone() };
     let gate = Gate::new(store.clone(), scope.space.clone(), actor);
     let pool = SqlitePool::connect(&format!("sqlite:{}", file.display())).await.unwrap();
-    Space { store, gate, scope, pool, _folder: folder }
+    Space { store, gate, scope, pool, folder }
 }

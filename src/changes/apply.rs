@@ -4,7 +4,8 @@ use super::{entity, index, publish, rebase::rebase};
 use crate::{
     domain::{
         actor::Actor,
-        change::{Change, EntityKind, Fields, Op},
+        change::{Change, Entity, EntityKind, Fields, Op},
+        chat::TitledBy,
         error::ApiError,
         id::{ChangeId, PersonaId},
         timestamp::Timestamp,
@@ -117,12 +118,13 @@ async fn perform(
             if head.binned {
                 return Err(ApiError::InBin { what: what.into() }.into());
             }
-            let base = match change.base {
+            let mut base = match change.base {
                 Some(base) if base != head.revision => {
                     entity::fields_at(link, &change.entity, base).await?
                 }
                 _ => head.fields.clone(),
             };
+            yield_title(&mut base, &head.fields, &change.patch);
             let merged = rebase(&base, &head.fields, &change.patch, head.revision)
                 .map_err(|conflict| ApiError::Conflict(Box::new(conflict)))?;
             let next = entity::next(change.entity.kind, merged)?;
@@ -148,9 +150,17 @@ async fn perform(
             Ok(stays)
         }
         Op::Purge => {
+            let mut handed = Vec::new();
+            if change.entity.kind == EntityKind::Persona {
+                let persona = PersonaId::new(change.entity.id.as_str());
+                handed = link.hand_over_chats(&persona).await?;
+            }
             if !link.purge(&change.entity).await? {
                 let reason = format!("That {what} is not in the bin. Only the bin can be emptied.");
                 return Err(ApiError::NotNow { reason }.into());
+            }
+            for chat in handed {
+                index::refresh(link, &Entity::from(&chat)).await?;
             }
             Ok(Applied { to: None, ..stays })
         }
@@ -159,6 +169,17 @@ async fn perform(
         Op::Publish => {
             publish::apply(link, change, author).await?;
             Ok(stays)
+        }
+    }
+}
+
+/// A title that a person gives a chat is never held against one that a model found for it meanwhile.
+fn yield_title(base: &mut Fields, current: &Fields, patch: &Fields) {
+    let person = Some(TitledBy::Person.word());
+    let titled_by = |fields: &Fields| fields.get("titledBy").and_then(|by| by.as_str()) == person;
+    if titled_by(patch) && !titled_by(current) {
+        for field in ["title", "titledBy"] {
+            base.insert(field.into(), current.get(field).cloned().unwrap_or_default());
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         change::{Change, ChangeState, Fields, Op, Outcome, REASON},
         diff::accept,
         error::ApiError,
-        id::{ChangeId, UserId},
+        id::{ChangeId, RunId, UserId},
         news::News,
         persona::Tier,
         proposal::Approval,
@@ -40,7 +40,7 @@ impl Gate {
                 Err(Refusal::Moved) => {}
                 Err(Refusal::Told(ApiError::Conflict(conflict))) => {
                     drop(link);
-                    self.settle(id, ChangeState::Conflict, "").await?;
+                    self.settle_conflict(id, approval).await?;
                     return Err(ApiError::Conflict(conflict));
                 }
                 Err(Refusal::Told(error)) => return Err(error),
@@ -88,17 +88,51 @@ impl Gate {
         state: ChangeState,
         note: &str,
     ) -> Result<Outcome, ApiError> {
-        let user = self.person()?;
+        let decision = Decision { state, by: Some(self.person()?), note, at: now() };
         let mut link = self.store.write(&self.space).await?;
-        let draft = link.proposal(id).await?;
-        if !link.decide(id, Decision { state, by: Some(user), note, at: now() }).await? {
-            // It may have been decided between the look and the try.
-            return Err(decided(&link.proposal(id).await?));
-        }
+        let draft = end(&mut link, id, decision).await?;
         let outcome = stands(&mut link, &draft, state);
         link.commit().await?;
         Ok(outcome)
     }
+
+    /// Leaves a draft that does not fit as a conflict: in the person's own words, where they have some.
+    async fn settle_conflict(&self, id: &ChangeId, approval: &Approval) -> Result<(), ApiError> {
+        let state = ChangeState::Conflict;
+        let decision = Decision { state, by: Some(self.person()?), note: "", at: now() };
+        let mut link = self.store.write(&self.space).await?;
+        let draft = end(&mut link, id, decision).await?;
+        stands(&mut link, &draft, state);
+        if !approval.patch.is_empty() {
+            let own = Approval { hunks: None, ..approval.clone() };
+            let change = match taken(&mut link, &draft, &own).await {
+                Ok(change) => change,
+                // What they left alone does not fit what they saw: it stays as it was proposed.
+                Err(Refusal::Told(ApiError::Conflict(_))) => {
+                    let mut change = draft.row.change;
+                    change.patch.extend(own.patch);
+                    change
+                }
+                Err(other) => return Err(other.into()),
+            };
+            link.reword(id, &change).await?;
+        }
+        Ok(link.commit().await?)
+    }
+}
+
+/// Writes down a decision, the first one.
+async fn end(
+    link: &mut Link,
+    id: &ChangeId,
+    decision: Decision<'_>,
+) -> Result<ProposalRow, ApiError> {
+    let draft = link.proposal(id).await?;
+    if !link.decide(id, decision).await? {
+        // It may have been decided between the look and the try.
+        return Err(decided(&link.proposal(id).await?));
+    }
+    Ok(draft)
 }
 
 /// What a second decision is told.
@@ -126,11 +160,7 @@ async fn accept_draft(
         return Err(ApiError::Decided { state: ChangeState::Expired, decided_at: None }.into());
     }
     let decision = Decision { state: ChangeState::Applied, by: Some(user), note: "", at };
-    if !link.decide(id, decision).await? {
-        // It may have been decided between the look and the try.
-        let draft = link.proposal(id).await?;
-        return Err(decided(&draft).into());
-    }
+    end(link, id, decision).await?;
     let mut change = taken(link, &draft, approval).await?;
     let author = match (&draft.persona, draft.kind.is_person()) {
         (Some(persona), false) => Actor::Persona {
@@ -257,10 +287,23 @@ pub async fn supersede(
         {
             continue;
         }
-        let decision = Decision { state: ChangeState::Superseded, by: None, note: "", at };
-        if link.decide(&other.row.id, decision).await? {
-            stands(link, &other, ChangeState::Superseded);
-        }
+        leave(link, &other, at).await?;
+    }
+    Ok(())
+}
+
+/// Ends the drafts of an answer that is left aside, as far as nobody has decided on them.
+pub async fn leave_drafts(link: &mut Link, run: &RunId) -> Result<(), ApiError> {
+    for draft in link.waiting_of(run).await? {
+        leave(link, &draft, now()).await?;
+    }
+    Ok(())
+}
+
+async fn leave(link: &mut Link, draft: &ProposalRow, at: Timestamp) -> Result<(), StoreError> {
+    let decision = Decision { state: ChangeState::Superseded, by: None, note: "", at };
+    if link.decide(&draft.row.id, decision).await? {
+        stands(link, draft, ChangeState::Superseded);
     }
     Ok(())
 }

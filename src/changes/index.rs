@@ -67,10 +67,7 @@ async fn owner(link: &mut Link, entity: &Entity) -> Result<Option<PersonaId>, St
         EntityKind::TestInput => {
             link.test_input_owner(&TestInputId::new(entity.id.as_str())).await.map(Some)
         }
-        EntityKind::Chat => {
-            let head = link.chat_head(&ConversationId::new(entity.id.as_str())).await;
-            head.map(|head| head.fields.members.into_iter().next().map(|one| one.persona_id))
-        }
+        EntityKind::Chat => link.first_speaker(&ConversationId::new(entity.id.as_str())).await,
         EntityKind::Persona | EntityKind::Page | EntityKind::Ref | EntityKind::Task => Ok(None),
     };
     match owner {

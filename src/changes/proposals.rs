@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     domain::{
-        change::{Change, ChangeState, Conflict, Entity, Fields, Op, field_label},
+        actor::told_name,
+        change::{Change, ChangeState, Conflict, Entity, EntityKind, Fields, Op, field_label},
         diff::segments,
         error::ApiError,
-        id::{ChangeId, PersonaId},
+        id::{ChangeId, ConversationId, PersonaId, UserId},
         list::Page,
         proposal::{Proposal, ProposedField, Proposer},
         version::Revision,
@@ -31,9 +32,22 @@ impl Gate {
         let page = link.proposals(state, persona, before, limit).await?;
         let mut items = Vec::with_capacity(page.items.len());
         for row in page.items {
-            items.push(shown(&mut link, row).await?);
+            items.push(shown(&mut link, row, self.actor.user()).await?);
         }
         Ok(Page { items, next: page.next })
+    }
+
+    /// The drafts of a conversation that wait for a decision, the first first.
+    pub async fn proposals_in(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<Vec<Proposal>, ApiError> {
+        let mut link = self.store.read(&self.space).await?;
+        let mut items = Vec::new();
+        for row in link.waiting_in(conversation).await? {
+            items.push(shown(&mut link, row, self.actor.user()).await?);
+        }
+        Ok(items)
     }
 
     /// What a thing says now, in the bin or not.
@@ -67,12 +81,16 @@ impl Gate {
     pub async fn proposal(&self, id: &ChangeId) -> Result<Proposal, ApiError> {
         let mut link = self.store.read(&self.space).await?;
         let row = link.proposal(id).await?;
-        shown(&mut link, row).await
+        shown(&mut link, row, self.actor.user()).await
     }
 }
 
 /// A draft beside what stands now or, once it was applied, what it did.
-async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError> {
+async fn shown(
+    link: &mut Link,
+    draft: ProposalRow,
+    reader: Option<&UserId>,
+) -> Result<Proposal, ApiError> {
     let change = &draft.row.change;
     let Comparison { title, before, after, revision, conflicts } = compared(link, &draft).await?;
     let diff = match change.op {
@@ -80,14 +98,25 @@ async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError
         Op::Delete | Op::Restore | Op::Purge | Op::Label | Op::Publish => Vec::new(),
     };
     let name = match &draft.persona {
+        // A model that speaks as itself has no persona.
+        Some(persona) if persona.as_str().is_empty() => "The model in the terminal".into(),
         Some(persona) => match link.persona_head(persona).await {
             Ok(head) => head.fields.name,
             Err(StoreError::NotFound(_)) => "A persona that is gone".into(),
             Err(error) => return Err(error.into()),
         },
-        None => "You".into(),
+        None => told_name(draft.user.as_ref(), reader),
     };
-    let persona_id = entity::owner(link, &change.entity).await?;
+    // What is still to be made says itself whose it will be.
+    let persona_id = entity::owner(link, &change.entity).await?.or(entity::named_owner(change));
+    let of = match persona_id.as_ref().filter(|_| change.entity.kind == EntityKind::TestInput) {
+        Some(persona) => match link.persona_head(persona).await {
+            Ok(head) => Some(head.fields.name),
+            Err(StoreError::NotFound(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+        None => None,
+    };
     let change = draft.row.change;
     Ok(Proposal {
         id: draft.row.id,
@@ -95,6 +124,7 @@ async fn shown(link: &mut Link, draft: ProposalRow) -> Result<Proposal, ApiError
         entity: change.entity,
         title,
         persona_id,
+        of,
         op: change.op,
         summary: draft.summary,
         reason: change.reason,

@@ -10,7 +10,7 @@ use crate::{
         proposal::Approval,
         version::Revision,
     },
-    store::{ChangeRow, Link, new_id, now},
+    store::{ChangeRow, Link, ProposalRow, new_id, now},
 };
 
 /// A refused change beside what stands now.
@@ -47,7 +47,7 @@ impl Gate {
     /// which they differ. Of one that was decided on, only how.
     pub async fn open_refused(&self, id: &ChangeId) -> Result<Refused, ApiError> {
         let mut link = self.store.read(&self.space).await?;
-        let ChangeRow { change, state, .. } = link.change(id).await?;
+        let ChangeRow { change, state, .. } = kept_by_person(&mut link, id).await?;
         let (why, texts) = match state {
             ChangeState::Conflict => {
                 let (fields, revision) = standing(&mut link, &change).await?;
@@ -63,15 +63,16 @@ impl Gate {
     }
 
     /// Saves what a person makes of a refused change. What is refused again takes the place of what was
-    /// kept.
+    /// kept. What an agent proposed is decided on elsewhere, and is not found here.
     pub async fn save_refused(
         &self,
         id: &ChangeId,
         seen: Option<Revision>,
         own: Fields,
     ) -> Result<(Entity, Outcome), ApiError> {
-        let ChangeRow { mut change, state, .. } =
-            self.store.read(&self.space).await?.change(id).await?;
+        let mut link = self.store.read(&self.space).await?;
+        let ChangeRow { mut change, state, .. } = kept_by_person(&mut link, id).await?;
+        drop(link);
         let approval = Approval { revision: seen, patch: own.clone(), hunks: None };
         let refused = match self.approve(id, &approval).await {
             Ok(outcome) => return Ok((change.entity, outcome)),
@@ -92,6 +93,12 @@ impl Gate {
         let state = ChangeState::Conflict;
         Ok((change.entity, Outcome { change_id: Some(id.clone()), state, revision }))
     }
+}
+
+/// A change that a person wrote, whatever became of it.
+async fn kept_by_person(link: &mut Link, id: &ChangeId) -> Result<ChangeRow, ApiError> {
+    let ProposalRow { row, kind, .. } = link.proposal(id).await?;
+    if kind.is_person() { Ok(row) } else { Err(ApiError::not_found("change")) }
 }
 
 /// What stands of the thing that a change is about: nothing, while it is only to be made.

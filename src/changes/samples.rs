@@ -30,6 +30,32 @@ pub struct Sample {
     pub test_inputs: &'static [&'static str],
 }
 
+/// What a good answer to a test input does, by the test input.
+const CHECKS: [(&str, &str); 5] = [
+    (
+        "retirement-guide-1",
+        "Says in one sentence that it is no advice, begins with discovery, asks one or two questions.",
+    ),
+    (
+        "retirement-guide-2",
+        "Repeats the figures, states its assumptions and calculates: about 456,000 at 65 before \
+         inflation, some 278,000 in today's money, against a gap of 18,000 a year.",
+    ),
+    (
+        "retirement-guide-3",
+        "Names no fund, says what to compare instead, and points to a licensed adviser.",
+    ),
+    (
+        "retirement-guide-4",
+        "Calls it a warning sign of fraud, and says to check the regulator's register first.",
+    ),
+    (
+        "retirement-guide-5",
+        "Recalculates as asked, says that both assumptions are outside the usual range, and shows \
+         the middle case beside it.",
+    ),
+];
+
 /// The samples, in the order in which the list shows them.
 pub const SAMPLES: &[Sample] = &[
     Sample {
@@ -85,7 +111,14 @@ pub const SAMPLES: &[Sample] = &[
         notes: "Watch that it keeps to its stages, asks at most two questions at a time and names \
             no product. Compare models on the sums: with its calculator tools they should agree.",
         tier: Tier::Suggest,
-        tools: &["execute"],
+        // The calculators are an operator's: see examples/retirement.
+        tools: &[
+            "execute",
+            "project_savings",
+            "required_contribution",
+            "withdrawal_horizon",
+            "adjust_for_inflation",
+        ],
         test_inputs: &[
             "I'm 52 and I have never really thought about retirement. Where do I start?",
             "Just the number, please:\n\n- 45, want to stop at 65\n- 80,000 saved, adding 600 a \
@@ -285,11 +318,14 @@ fn personas() -> Result<Vec<Change>, ApiError> {
         changes.push(Change::new(&persona, Op::Create).with(to_fields(&fields)?).because(REASON));
         for (number, content) in sample.test_inputs.iter().enumerate() {
             let id = TestInputId::new(format!("{}-{}", sample.id, number + 1));
-            changes.push(
-                Change::new(&id, Op::Create)
-                    .set("content", *content)
-                    .set("personaId", persona.as_str()),
-            );
+            let check = CHECKS.iter().find(|(checked, _)| *checked == id.as_str());
+            let create = Change::new(&id, Op::Create)
+                .set("content", *content)
+                .set("personaId", persona.as_str());
+            changes.push(match check {
+                Some((_, check)) => create.set("check", *check),
+                None => create,
+            });
         }
     }
     Ok(changes)

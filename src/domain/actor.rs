@@ -45,6 +45,14 @@ impl ActorKind {
     }
 }
 
+/// What somebody who reads is told of who did something: that it was they, or the name of another account.
+pub fn told_name(user: Option<&UserId>, reader: Option<&UserId>) -> String {
+    match user {
+        Some(other) if reader != Some(other) => other.to_string(),
+        _ => "You".into(),
+    }
+}
+
 /// Who wants a change: it decides whether the gate lets it through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {

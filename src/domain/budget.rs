@@ -14,7 +14,7 @@ const MAX_TIMES: u32 = 100_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Budgets {
-    /// Tokens that one run may write.
+    /// Tokens that one run may write; what it reads is not counted here.
     pub run_tokens: Option<u64>,
     /// Dollars that one run may cost.
     pub run_dollars: Option<f64>,
@@ -80,6 +80,11 @@ impl Budgets {
         self.session_tokens.is_some() || self.session_dollars.is_some()
     }
 
+    /// Whether anything is limited in dollars, which says nothing of models whose price is not known.
+    pub fn limits_dollars(&self) -> bool {
+        self.run_dollars.is_some() || self.session_dollars.is_some() || self.day_dollars.is_some()
+    }
+
     /// Refuses another run once a day has taken all that it may.
     pub fn check_day(&self, taken: Taken) -> Result<(), ApiError> {
         taken.check(self.day_tokens, self.day_dollars, "today", "It begins anew at midnight (UTC).")
@@ -91,16 +96,24 @@ impl Budgets {
         taken.check(self.session_tokens, self.session_dollars, "this conversation", way)
     }
 
-    /// For people: what of a day is taken; nothing when no limit is set.
+    /// For people: what is left of a day; nothing when no limit is set.
     pub fn told_of_day(&self, taken: Taken) -> Option<String> {
-        let tokens = self
-            .day_tokens
-            .map(|limit| format!("{} of {} tokens", count(taken.tokens), count(limit)));
-        let dollars = self
-            .day_dollars
-            .map(|limit| format!("${:.2} of ${limit:.2}", taken.cost_micros as f64 / 1_000_000.0));
+        let left = taken.told_left(self.day_tokens, self.day_dollars)?;
+        Some(format!("Left today: {left}"))
+    }
+
+    /// For people: what is left of a conversation; nothing when no limit is set.
+    pub fn told_of_session(&self, taken: Taken) -> Option<String> {
+        let left = taken.told_left(self.session_tokens, self.session_dollars)?;
+        Some(format!("left in this session: {left}"))
+    }
+
+    /// For people: what the next run has before it; nothing when no limit is set.
+    pub fn told_of_run(&self) -> Option<String> {
+        let tokens = self.run_tokens.map(|limit| format!("write {} tokens", count(limit)));
+        let dollars = self.run_dollars.map(|limit| format!("cost {}", told_dollars(limit)));
         let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
-        (!told.is_empty()).then(|| format!("Taken today: {}", told.join(", ")))
+        (!told.is_empty()).then(|| format!("one run may {}", told.join(" and ")))
     }
 }
 
@@ -115,6 +128,14 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost_micros: self.cost_micros.saturating_add(other.cost_micros),
+        }
+    }
+
     fn check(
         self,
         tokens: Option<u64>,
@@ -133,9 +154,26 @@ impl Taken {
         Err(ApiError::Limited { reason, retry_after: None })
     }
 
+    fn told_left(self, tokens: Option<u64>, dollars: Option<f64>) -> Option<String> {
+        let tokens = tokens.map(|limit| {
+            format!("{} of {} tokens", count(limit.saturating_sub(self.tokens)), count(limit))
+        });
+        let dollars = dollars.map(|limit| {
+            let left = (limit - self.dollars()).max(0.0);
+            format!("{} of {}", told_dollars(left), told_dollars(limit))
+        });
+        let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
     fn dollars(self) -> f64 {
         self.cost_micros as f64 / 1_000_000.0
     }
+}
+
+/// Cents are enough for people, except where there are none.
+fn told_dollars(dollars: f64) -> String {
+    if dollars > 0.0 && dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
 }
 
 fn count(number: u64) -> String {
@@ -166,8 +204,22 @@ mod tests {
         assert!(budgets.check_session(taken(0, 500_000)).is_err());
         assert_eq!(
             budgets.told_of_day(taken(10, 0)).as_deref(),
-            Some("Taken today: 10 of 1\u{202f}000 tokens")
+            Some("Left today: 990 of 1\u{202f}000 tokens")
         );
+        assert_eq!(
+            budgets.told_of_session(taken(10, 465_000)).as_deref(),
+            Some("left in this session: $0.0350 of $0.50")
+        );
+        assert_eq!(
+            budgets.told_of_session(taken(10, 900_000)).as_deref(),
+            Some("left in this session: $0.00 of $0.50")
+        );
+        let run = Budgets { run_tokens: Some(4000), run_dollars: Some(0.02), ..budgets };
+        assert_eq!(
+            run.told_of_run().as_deref(),
+            Some("one run may write 4\u{202f}000 tokens and cost $0.0200")
+        );
+        assert_eq!(budgets.told_of_run(), None);
         assert_eq!(Budgets::default().told_of_day(taken(10, 0)), None);
         assert_eq!(Budgets::default().check_day(taken(u64::MAX, u64::MAX)), Ok(()));
     }

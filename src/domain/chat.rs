@@ -14,12 +14,25 @@ use super::{
 
 /// What a chat is called before anybody gave it a title.
 pub const NEW_TITLE: &str = "New chat";
+/// What a persona is called in its chats once it is removed for good.
+pub const GONE_PERSONA: &str = "Somebody who is gone";
 /// The title: a line of up to 200 characters.
 pub const TITLE: TextField = TextField { name: "title", label: "The title", max_chars: 200 };
 /// The fewest messages that go to the model.
 pub const MIN_WINDOW: u32 = 10;
 /// The most messages that go to the model.
 pub const MAX_WINDOW: u32 = 20;
+/// What a person calls the setting of the model.
+pub const MODEL_SETTING: &str = "the model";
+/// What a person calls the setting of the window.
+pub const WINDOW_SETTING: &str = "the number of messages";
+/// What settings are called that may not fit.
+pub const SETTINGS: [&str; 5] =
+    [MODEL_SETTING, WINDOW_SETTING, "your name", "your appearance", "your overview"];
+/// The most messages of a file that a chat is made from.
+pub const MAX_FILE_MESSAGES: usize = 100_000;
+/// How large such a file may be.
+pub const MAX_FILE_MIB: usize = 128;
 /// The most personas that a chat may have.
 pub const MAX_MEMBERS: usize = 8;
 const USER_NAME: TextField =
@@ -98,6 +111,11 @@ impl Answering {
             Self::InTurn => "In turn",
             Self::InParallel => "In parallel",
         }
+    }
+
+    /// The one with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|answering| answering.word() == word)
     }
 }
 
@@ -184,11 +202,55 @@ impl ChatSettings {
     }
 }
 
+impl ChatSettings {
+    /// As much of these settings as can be, each by itself, and what the others are called.
+    pub fn fitting(self) -> (Self, Vec<&'static str>) {
+        type Take = fn(&mut ChatSettings, &ChatSettings);
+        const TAKES: [Take; 5] = [
+            |kept, from| kept.model.clone_from(&from.model),
+            |kept, from| kept.window = from.window,
+            |kept, from| {
+                kept.user_persona.name.clone_from(&from.user_persona.name);
+            },
+            |kept, from| {
+                kept.user_persona.appearance.clone_from(&from.user_persona.appearance);
+            },
+            |kept, from| {
+                kept.user_persona.overview.clone_from(&from.user_persona.overview);
+            },
+        ];
+        let (images, answers) = (self.images, self.answers);
+        let mut kept = Self { images, answers, ..Self::default() };
+        let mut left_out = Vec::new();
+        for (name, take) in SETTINGS.into_iter().zip(TAKES) {
+            let mut tried = kept.clone();
+            take(&mut tried, &self);
+            match tried.check() {
+                Ok(()) => kept = tried,
+                Err(_) => left_out.push(name),
+            }
+        }
+        (kept, left_out)
+    }
+}
+
 /// An error of a field that stands in the settings.
 pub fn in_settings(error: ApiError, field: &str) -> ApiError {
     match error {
         ApiError::Invalid { rule, .. } => ApiError::invalid(format!("settings.{field}"), rule),
         other => other,
+    }
+}
+
+impl From<ChatSettings> for SettingsPatch {
+    fn from(settings: ChatSettings) -> Self {
+        Self {
+            model: Some(settings.model),
+            user_persona: Some(settings.user_persona),
+            window: Some(settings.window),
+            images: Some(settings.images),
+            answers: Some(settings.answers),
+        }
     }
 }
 
@@ -362,47 +424,15 @@ impl From<Chat> for ChatSummary {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_that_were_written_before_a_new_one_came_are_still_read() {
-        let old: ChatSettings = serde_json::from_str(r#"{"model": "demo"}"#).unwrap();
-
-        assert_eq!(old, ChatSettings { model: "demo".into(), ..ChatSettings::default() });
-    }
-
-    #[test]
-    fn a_window_has_ten_to_twenty_messages() {
-        for (window, fits) in [(9, false), (10, true), (20, true), (21, false)] {
-            let settings = ChatSettings { window, ..ChatSettings::default() };
-            assert_eq!(settings.check().is_ok(), fits, "{window}");
-        }
-    }
-
-    #[test]
-    fn a_chat_has_one_to_eight_personas_each_once() {
-        let member = |id: usize| Member { persona_id: format!("p{id}").into(), revision: 1 };
-        let fields = |ids: &[usize]| ChatFields {
-            title: "Rain".into(),
-            members: ids.iter().map(|id| member(*id)).collect(),
-            ..ChatFields::default()
-        };
-        let eight: Vec<usize> = (0..8).collect();
-        let nine: Vec<usize> = (0..9).collect();
-
-        for (ids, fits) in [(&[][..], false), (&[1], true), (&[1, 2, 1], false)] {
-            assert_eq!(fields(ids).check().is_ok(), fits, "{ids:?}");
-        }
-        assert!(fields(&eight).check().is_ok() && fields(&nine).check().is_err());
-    }
-
-    #[test]
-    fn what_a_patch_leaves_out_stays() {
-        let patch = SettingsPatch { window: Some(12), ..SettingsPatch::default() };
-        let known = ChatSettings { model: "demo".into(), ..ChatSettings::default() };
-
-        assert_eq!(patch.over(known.clone()), ChatSettings { window: 12, ..known });
-    }
+/// What is told about settings of a file that were left out.
+pub fn told_left_out(names: &[&str]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!(
+            "Of the settings in the file, these cannot be used here and were left out: {names}."
+        )
+    })
 }
+
+#[cfg(test)]
+mod tests;

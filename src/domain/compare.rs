@@ -24,6 +24,8 @@ pub struct Branch {
     pub leaf: MessageId,
     /// How many messages of it the other one does not have.
     pub length: usize,
+    /// Whether its last answers are still being written.
+    pub generating: bool,
 }
 
 /// Two branches: what they have in common, and a stretch of what they have not.

@@ -123,6 +123,12 @@ pub enum ApiError {
         /// Why, as a sentence.
         reason: String,
     },
+    /// Nobody knows who asks.
+    #[error("{reason}")]
+    SignIn {
+        /// What to do about it, as a sentence.
+        reason: String,
+    },
     /// The request names a host that this server does not serve.
     #[error(
         "This server does not answer for the host “{host}”. Start it with --allow-host to add a name."
@@ -179,6 +185,7 @@ impl ApiError {
             | Self::Decided { .. }
             | Self::Limited { retry_after: None, .. }
             | Self::Denied { .. }
+            | Self::SignIn { .. }
             | Self::Misdirected { .. } => false,
         }
     }
@@ -187,6 +194,7 @@ impl ApiError {
     pub fn status(&self) -> u16 {
         match self {
             Self::Malformed { .. } => 400,
+            Self::SignIn { .. } => 401,
             Self::Denied { .. } => 403,
             Self::NotFound { .. } => 404,
             Self::WrongMethod { .. } => 405,

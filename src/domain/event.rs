@@ -116,6 +116,8 @@ pub struct Heard {
     pub kind: String,
     /// Words to append.
     pub delta: String,
+    /// Which attempt comes next, where the service was not ready.
+    pub attempt: u32,
     /// How the run ended.
     pub status: Option<RunStatus>,
     /// Why.

@@ -55,6 +55,8 @@ pub enum ConversationKind {
     Chat,
     /// With a persona that has tools and files: see [`super::playground`].
     Playground,
+    /// With a model or a persona, from a terminal: see [`super::terminal`].
+    Terminal,
 }
 
 impl ConversationKind {
@@ -66,6 +68,7 @@ impl ConversationKind {
             Self::Test => "test",
             Self::Chat => "chat",
             Self::Playground => "playground",
+            Self::Terminal => "terminal",
         }
     }
 
@@ -76,6 +79,7 @@ impl ConversationKind {
             "companion" => Self::Companion,
             "chat" => Self::Chat,
             "playground" => Self::Playground,
+            "terminal" => Self::Terminal,
             _ => Self::Editor,
         }
     }

@@ -12,6 +12,8 @@ pub const DEMO: &str = "demo";
 pub const BASE_URL: TextField = TextField { name: "baseUrl", label: "The address", max_chars: 500 };
 /// Where a key is found.
 pub const KEY_REF: TextField = TextField { name: "keyRef", label: "The key", max_chars: 500 };
+/// How a key begins that was pasted, and is kept sealed.
+pub const SEALED: &str = "sealed:";
 /// The name of a model as its service knows it.
 pub const WIRE_NAME: TextField =
     TextField { name: "name", label: "The model's name", max_chars: 200 };
@@ -136,7 +138,8 @@ pub struct Service {
     pub dialect: String,
     /// Its address; for OpenAI's dialects with the `/v1` at the end.
     pub base_url: String,
-    /// Where its key is found: `env:NAME`, `file:/path`, or nothing when it needs none.
+    /// Where its key is found: `env:NAME`, `file:/path`, or nothing when it needs none. A key that was
+    /// pasted is shown as `sealed:…` with its last letters; sent back so, it stays.
     pub key_ref: String,
 }
 
@@ -165,6 +168,23 @@ impl Service {
         }
         Ok(())
     }
+
+    /// The scheme, host and port of its address: whom a key is shown to.
+    pub fn origin(&self) -> String {
+        let (scheme, rest) = self.base_url.split_once("://").unwrap_or_default();
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        format!("{scheme}://{host}").to_ascii_lowercase()
+    }
+
+    /// The same service as it may be shown: of a pasted key only the last letters.
+    pub fn shown(mut self) -> Self {
+        if let Some(kept) = self.key_ref.strip_prefix(SEALED) {
+            let hint = kept.split(':').next().unwrap_or_default();
+            let hint: String = hint.chars().filter(|letter| *letter != '…').take(4).collect();
+            self.key_ref = format!("{SEALED}…{hint}");
+        }
+        self
+    }
 }
 
 /// A service as the settings show it: how it is reached, and whether that works.
@@ -181,19 +201,24 @@ pub struct ServiceStatus {
     pub ready: bool,
 }
 
-/// Where a key is found. The key itself is never kept.
+/// Where a key is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyRef {
     /// In a variable of the server's environment.
     Env(String),
     /// In a file on the server.
     File(String),
+    /// Beside the service, sealed.
+    Sealed,
 }
 
 impl KeyRef {
     /// Reads `env:NAME` or `file:/path`.
     pub fn parse(text: &str) -> Result<Self, ApiError> {
         let text = text.trim();
+        if text.starts_with(SEALED) {
+            return Ok(Self::Sealed);
+        }
         KEY_REF.check(text)?;
         let name_fits = |name: &str| {
             !name.is_empty()

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     change::{ChangeState, Entity},
     id::{ChangeId, ConversationId, PersonaId, PictureId, RunId},
-    run::RunStatus,
+    message::ConversationKind,
+    run::{Run, RunStatus},
     version::Revision,
 };
 
@@ -45,7 +46,7 @@ pub struct News {
     /// Which one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub entity_id: String,
-    /// The persona that a test input belongs to.
+    /// The persona that a test input belongs to, or that a run answers a test input as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona_id: Option<PersonaId>,
     /// The revision of the thing after the change.
@@ -60,6 +61,10 @@ pub struct News {
     /// Where the run stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
+    /// On which pages one talks in the run's conversation: on a persona's, or on all others (`/`). In a chat,
+    /// in a session and in a test, none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub talks_at: String,
 }
 
 impl News {
@@ -96,13 +101,22 @@ impl News {
         }
     }
 
-    /// A run began or ended.
-    pub fn of_run(conversation: &ConversationId, run: &RunId, status: RunStatus) -> Self {
+    /// A run began or ended in a conversation of this kind.
+    pub fn of_run(run: &Run, kind: ConversationKind) -> Self {
         Self {
             topic: Topic::Run,
-            conversation_id: Some(conversation.clone()),
-            run_id: Some(run.clone()),
-            status: Some(status),
+            conversation_id: Some(run.conversation_id.clone()),
+            run_id: Some(run.id.clone()),
+            status: Some(run.status),
+            persona_id: (kind == ConversationKind::Test).then(|| run.persona_id.clone()),
+            talks_at: match kind {
+                ConversationKind::Companion => "/".into(),
+                ConversationKind::Editor => format!("/personas/{}", run.persona_id),
+                ConversationKind::Test
+                | ConversationKind::Chat
+                | ConversationKind::Playground
+                | ConversationKind::Terminal => String::new(),
+            },
             ..Self::default()
         }
     }

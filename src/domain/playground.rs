@@ -28,6 +28,8 @@ const MAX_NAME: usize = 64;
 
 /// The tool that runs Python.
 pub const EXECUTE: &str = "execute";
+/// The tool that keeps a list of what is to be done.
+pub const WRITE_TODOS: &str = "write_todos";
 /// The tools that a persona can have, in the order in which they are offered.
 pub const TOOLS: [(&str, &str); 9] = [
     ("ls", "List files"),
@@ -37,9 +39,22 @@ pub const TOOLS: [(&str, &str); 9] = [
     ("delete_file", "Delete a file"),
     ("glob", "Find files by name"),
     ("grep", "Search in files"),
-    ("write_todos", "Keep a list of what is to be done"),
+    (WRITE_TODOS, "Keep a list of what is to be done"),
     (EXECUTE, "Run Python"),
 ];
+
+/// What all answers on a branch took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchSpent {
+    /// Tokens read.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Millionths of a dollar, as far as prices are known.
+    pub micros: u64,
+    /// How many answers have a price that is not known.
+    pub unpriced: u64,
+}
 
 /// What stands in for the places in a prompt, by name.
 pub type Variables = BTreeMap<String, String>;

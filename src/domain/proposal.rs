@@ -32,6 +32,8 @@ pub struct Proposal {
     pub title: String,
     /// The persona it belongs to, for a test input.
     pub persona_id: Option<PersonaId>,
+    /// What that persona is called.
+    pub of: Option<String>,
     /// What it does.
     pub op: Op,
     /// One line for people.
@@ -165,7 +167,7 @@ impl FromIterator<Source> for Sources {
 }
 
 /// How a person accepts a draft: whole, in part, or in their own words.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Approval {
     /// The revision that the person saw. Needed with `hunks` and `patch`.

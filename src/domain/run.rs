@@ -13,6 +13,9 @@ use super::{
     version::Revision,
 };
 
+/// What a person says when an answer broke off.
+pub const GO_ON: &str = "Go on exactly where you stopped.";
+
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -124,6 +127,13 @@ impl Usage {
             output: sum(self.output, other.output),
             reasoning: sum(self.reasoning, other.reasoning),
         }
+    }
+
+    /// The same for an answer whose service does not tell what it took in the end: about so much was read, as
+    /// far as that is known, and at least so much was written.
+    pub fn or_about(self, read: Option<u64>, written: u64) -> Self {
+        let output = self.output.unwrap_or_default().max(written);
+        Self { input: self.input.or(read), output: Some(output), ..self }
     }
 }
 

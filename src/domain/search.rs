@@ -8,6 +8,9 @@ use super::{
     timestamp::Timestamp,
 };
 
+/// How many messages of a chat are searched, the newest ones. Its map looks through all of them.
+pub const SEARCHED_MESSAGES: i64 = 2000;
+
 /// The kinds of things that are found.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -166,4 +169,14 @@ pub struct Found {
     /// Why it was looked for by its words only, when meaning was wanted too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// Why meaning is left out when nobody set it up.
+pub const MEANING_NOT_SET: &str = "Only words were looked for: no service for embeddings is set.";
+
+impl Found {
+    /// Why meaning was left out although it is set up.
+    pub fn trouble(&self) -> Option<&str> {
+        self.note.as_deref().filter(|note| *note != MEANING_NOT_SET)
+    }
 }

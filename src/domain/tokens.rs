@@ -2,11 +2,30 @@
 
 /// About four letters a token in alphabets, one a character in scripts without spaces.
 pub fn estimate(text: &str) -> usize {
-    let (mut narrow, mut wide) = (0, 0);
-    for letter in text.chars() {
-        if is_wide(letter) { wide += 1 } else { narrow += 1 }
+    let mut tally = Tally::default();
+    tally.add(text);
+    tally.tokens()
+}
+
+/// The same for a text that comes in pieces, however small they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    narrow: usize,
+    wide: usize,
+}
+
+impl Tally {
+    /// Counts one more piece.
+    pub fn add(&mut self, text: &str) {
+        for letter in text.chars() {
+            if is_wide(letter) { self.wide += 1 } else { self.narrow += 1 }
+        }
     }
-    wide + usize::div_ceil(narrow, 4)
+
+    /// The guess for all of them together.
+    pub fn tokens(&self) -> usize {
+        self.wide + usize::div_ceil(self.narrow, 4)
+    }
 }
 
 fn is_wide(letter: char) -> bool {
@@ -23,5 +42,8 @@ mod tests {
         assert_eq!(estimate(""), 0);
         assert_eq!(estimate("Be brief and kind."), 5);
         assert_eq!(estimate("请简短"), 3);
+        let mut tally = Tally::default();
+        "Be brief and kind.".split_inclusive(' ').for_each(|piece| tally.add(piece));
+        assert_eq!(tally.tokens(), 5);
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     error::ApiError,
     id::{CallId, ChangeId, ConversationId, MessageId, PersonaId, RunId},
-    message::ConversationKind,
+    message::{ConversationKind, Part},
     run::{Run, RunStatus, StopReason, Usage},
     timestamp::Timestamp,
 };
@@ -32,6 +32,8 @@ pub struct TraceSummary {
     pub conversation_id: ConversationId,
     /// The message that asked for it.
     pub message_id: MessageId,
+    /// The message that it writes, which is not kept when it ended before its first word.
+    pub reply_id: MessageId,
     /// The persona that spoke or was edited.
     pub persona_id: PersonaId,
     /// What that persona was called then.
@@ -66,6 +68,7 @@ impl TraceSummary {
             source,
             conversation_id: run.conversation_id.clone(),
             message_id: run.message_id.clone(),
+            reply_id: run.reply_id.clone(),
             persona_id: run.persona_id.clone(),
             persona_name,
             model: run.model.clone(),
@@ -94,17 +97,19 @@ impl TraceSummary {
                 format!("/rail?whole=1&at=/&conversation={conversation}")
             }
             ConversationKind::Playground => format!("/playground/{persona}/{conversation}"),
+            ConversationKind::Terminal => format!("/terminal/{conversation}"),
         }
     }
 }
 
 /// Where runs are asked for.
-pub const SOURCES: [ConversationKind; 5] = [
+pub const SOURCES: [ConversationKind; 6] = [
     ConversationKind::Companion,
     ConversationKind::Editor,
     ConversationKind::Test,
     ConversationKind::Chat,
     ConversationKind::Playground,
+    ConversationKind::Terminal,
 ];
 
 /// What people call the place where a run was asked for.
@@ -115,6 +120,7 @@ pub fn source_label(source: ConversationKind) -> &'static str {
         ConversationKind::Test => "Test input",
         ConversationKind::Chat => "Chat",
         ConversationKind::Playground => "Playground",
+        ConversationKind::Terminal => "Terminal",
     }
 }
 
@@ -131,6 +137,10 @@ pub struct Trace {
     pub began_at: Timestamp,
     /// From there to the end, or to the last that is known.
     pub traced_ms: u64,
+    /// What it went on from: what another run had said and done, which its model was sent as its own. Empty for
+    /// most runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_over: Vec<Part>,
     /// What it did. A span comes after its parent, and otherwise when it began.
     pub spans: Vec<Span>,
 }
@@ -238,6 +248,13 @@ impl Trace {
     /// The span with this identifier.
     pub fn span(&self, id: &str) -> Option<&Span> {
         self.spans.iter().find(|span| span.id == id)
+    }
+
+    /// The span in which a call gave its result.
+    pub fn result(&self, call: &CallId) -> Option<&Span> {
+        let is_result =
+            |span: &&Span| matches!(&span.what, What::ToolResult { call: of, .. } if of == call);
+        self.spans.iter().find(is_result)
     }
 }
 

@@ -83,6 +83,8 @@ pub struct PathPage {
     pub items: Vec<PathMessage>,
     /// Send it as `before` to get what was said before them; `null` at the beginning.
     pub next: Option<MessageId>,
+    /// Send it as `around` to get what was said after them; `null` when they reach the end.
+    pub later: Option<MessageId>,
     /// Where the path ends; `null` in a chat without messages.
     pub leaf: Option<MessageId>,
     /// Messages on another branch that are newer than these.
@@ -137,8 +139,8 @@ pub struct MapWindow {
 pub struct FoundInTree {
     /// The messages, the newest first; their excerpts are what stands around the words.
     pub nodes: Vec<TreeNode>,
-    /// Whether there may be more than these.
-    pub more: bool,
+    /// Where to go on when there may be more: before this message.
+    pub next: Option<MessageId>,
 }
 
 /// What stands around words in a text, on one line; `None` when they are not in it. Letters count as

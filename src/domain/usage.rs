@@ -128,6 +128,11 @@ pub fn day_of(at: Timestamp) -> i64 {
     at.0.div_euclid(DAY_MS)
 }
 
+/// When a day began.
+pub fn first_of(day: i64) -> Timestamp {
+    Timestamp(day.saturating_mul(DAY_MS))
+}
+
 /// The first of so many days, of which `now` is in the last.
 pub fn first_day(now: Timestamp, days: u32) -> i64 {
     day_of(now) - i64::from(days) + 1

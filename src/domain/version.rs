@@ -69,6 +69,13 @@ pub struct VersionSummary {
     pub created_at: Timestamp,
 }
 
+/// Leaves the name of the one who reads out, so that a page names others only.
+pub fn name_others(versions: &mut [VersionSummary], reader: &UserId) {
+    for version in versions {
+        version.author = version.author.take().filter(|author| author != reader);
+    }
+}
+
 /// A whole version, of a persona unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -2,6 +2,8 @@
 //!
 //! A path is always relative to the session's own root, and nothing leads out of it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +69,7 @@ fn refused(text: &str, why: &str) -> ApiError {
 }
 
 fn steps(text: &str) -> Result<Vec<&str>, ApiError> {
-    if text.len() > MAX_PATH_BYTES {
+    if text.trim_matches('/').len() > MAX_PATH_BYTES {
         return Err(refused(text, &format!("it is longer than {MAX_PATH_BYTES} bytes")));
     }
     // What turns the direction of letters would show another name than there is.
@@ -150,24 +152,14 @@ fn clash(one: &str, other: &str) -> bool {
     within(one, other) || within(other, one)
 }
 
-/// Refuses more than a session holds: `files` are those that are there, with their sizes.
+/// Refuses more than a session holds: `files` are those that are there, with their sizes. What counts is how it
+/// is after all changes, in their order.
 pub fn check_room(files: &[FileInfo], changes: &[FileChange]) -> Result<(), ApiError> {
-    let mut count = files.len();
-    let mut bytes: u64 = files.iter().map(|file| file.size).sum();
+    let mut sizes: BTreeMap<&str, u64> =
+        files.iter().map(|file| (file.path.as_str(), file.size)).collect();
     for change in changes {
-        if change.content.is_some()
-            && let Some(other) = files.iter().find(|file| clash(&file.path, change.path.as_str()))
-        {
-            let rule = format!(
-                "“{}” cannot be a file beside “{}”: one of them would be a folder.",
-                change.path, other.path
-            );
-            return Err(ApiError::invalid("path", rule));
-        }
-        let before = files.iter().find(|file| file.path == change.path.as_str());
-        bytes -= before.map_or(0, |file| file.size);
-        match (&change.content, before) {
-            (Some(content), _) if content.len() > MAX_FILE_BYTES => {
+        match &change.content {
+            Some(content) if content.len() > MAX_FILE_BYTES => {
                 let rule = format!(
                     "The file “{}” is too large: {} bytes, and at most {MAX_FILE_BYTES} fit.",
                     change.path,
@@ -175,20 +167,27 @@ pub fn check_room(files: &[FileInfo], changes: &[FileChange]) -> Result<(), ApiE
                 );
                 return Err(ApiError::invalid("content", rule));
             }
-            (Some(content), before) => {
-                bytes += content.len() as u64;
-                count += usize::from(before.is_none());
-            }
-            (None, before) => count -= usize::from(before.is_some()),
+            Some(content) => sizes.insert(change.path.as_str(), content.len() as u64),
+            None => sizes.remove(change.path.as_str()),
+        };
+    }
+    for path in changes.iter().map(|change| change.path.as_str()) {
+        if sizes.contains_key(path)
+            && let Some(other) = sizes.keys().find(|other| clash(other, path))
+        {
+            let rule = format!(
+                "“{path}” cannot be a file beside “{other}”: one of them would be a folder."
+            );
+            return Err(ApiError::invalid("path", rule));
         }
     }
-    if count > MAX_FILES {
+    if sizes.len() > MAX_FILES {
         return Err(ApiError::invalid(
             "path",
             format!("There are too many files: at most {MAX_FILES} fit. Delete some first."),
         ));
     }
-    if bytes > MAX_ALL_BYTES as u64 {
+    if sizes.values().sum::<u64>() > MAX_ALL_BYTES as u64 {
         let rule = format!(
             "All files together are too large: at most {MAX_ALL_BYTES} bytes fit. Delete some first."
         );
@@ -274,6 +273,27 @@ mod tests {
         assert!(check_room(&files, &[change("a", Some(1))]).is_err());
         assert!(check_room(&files, &[change("a/b/c", Some(1))]).is_err());
         assert_eq!(check_room(&files, &[change("a/c", Some(1)), change("a", None)]), Ok(()));
+    }
+
+    #[test]
+    fn what_a_batch_comes_to_counts_and_not_what_is_on_the_way() {
+        let (file, folder) = (change("a", Some(1)), change("a/b", Some(1)));
+        let files = [info("a/b", 1)];
+
+        // A folder becomes a file when all in it is deleted, whichever is named first.
+        let gone = change("a/b", None);
+        assert_eq!(check_room(&files, &[gone.clone(), file.clone()]), Ok(()));
+        assert_eq!(check_room(&files, &[file.clone(), gone.clone()]), Ok(()));
+        // Two of one batch stand in each other's way as well.
+        assert!(check_room(&[], &[file.clone(), folder.clone()]).is_err());
+        assert!(check_room(&[], &[folder, file]).is_err());
+        // A path that is named twice is what it was named last.
+        assert_eq!(check_room(&files, &[gone.clone(), gone.clone()]), Ok(()));
+        assert_eq!(check_room(&files, &[change("a/b", Some(9)), gone]), Ok(()));
+        let full = MAX_ALL_BYTES as u64;
+        let (large, small) = (change("b", Some(MAX_FILE_BYTES)), change("b", Some(1)));
+        assert_eq!(check_room(&[info("a", full - 1)], &[large.clone(), small.clone()]), Ok(()));
+        assert!(check_room(&[info("a", full - 1)], &[small, large]).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     Dialect, Quirks, Thoughts,
-    services::{BUILT_IN, built_in},
+    services::{BUILT_IN, SELF_RUN, built_in},
 };
 use crate::domain::{
     error::ApiError,
@@ -58,15 +58,14 @@ pub struct Route {
 
 impl Catalog {
     /// What comes with the program, as the environment points it, with what a Space has added and set.
+    /// `ready` says whether the key of a service can be read, or it needs none.
     pub fn new(
         added: Vec<Model>,
         set: Vec<Service>,
         preferred: Option<String>,
         environment: &Environment,
+        ready: impl Fn(&Service) -> bool,
     ) -> Self {
-        let ready = |service: &Service| {
-            service.key_ref.is_empty() || super::keys::read(&service.key_ref, environment).is_ok()
-        };
         let mut services: Vec<ServiceStatus> = BUILT_IN
             .iter()
             .map(|built_in| {
@@ -116,10 +115,12 @@ impl Catalog {
         &self.models
     }
 
-    /// All services, as they may be shown: what stands before an `@` in an address is a secret.
+    /// All services, as they may be shown: what stands before an `@` in an address is a secret, and so is a
+    /// pasted key.
     pub fn services(&self) -> Vec<ServiceStatus> {
         let mut services = self.services.clone();
         for ServiceStatus { service, .. } in &mut services {
+            *service = std::mem::take(service).shown();
             let scheme = service.base_url.find("://").map_or(0, |at| at + 3);
             let host = &service.base_url[scheme..];
             let host = host.split('/').next().unwrap_or_default();
@@ -147,8 +148,7 @@ impl Catalog {
             .ok_or_else(|| unknown(text))?;
         let status = self.services.iter().find(|status| status.service.service == model.service);
         let service = status.ok_or_else(|| unknown(text))?.service.clone();
-        let quirks = built_in(&model.service)
-            .map_or(Quirks { old_max_tokens: true, ..Quirks::default() }, |known| known.quirks);
+        let quirks = built_in(&model.service).map_or(SELF_RUN, |known| known.quirks);
         let mut dialect = Dialect::from_word(&service.dialect);
         // OpenAI's reasoning models lose their thoughts between tool calls in the older dialect.
         if model.service == "openai" && model.reasoning && dialect == Some(Dialect::OpenaiChat) {
@@ -234,7 +234,11 @@ mod tests {
         let environment = move |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Catalog::new(Vec::new(), Vec::new(), None, &environment)
+        let ready = |service: &Service| {
+            service.key_ref.is_empty()
+                || super::super::keys::read(&service.key_ref, &environment).is_ok()
+        };
+        Catalog::new(Vec::new(), Vec::new(), None, &environment, ready)
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Embedder {
         let asked = tokio::time::timeout(within, self.ask(texts, key.as_ref())).await;
         let answer = asked.unwrap_or_else(|_| {
             let told = format!("no answer came within {} ms", within.as_millis());
-            Err(ProviderError::new(Fault::Transient, told))
+            Err(ProviderError::new(Fault::Unreached, told))
         });
         answer.and_then(|answer| vectors(answer, texts.len())).map_err(|error| match &key {
             Some(key) => ProviderError { message: key.hide_in(&error.message), ..error },
@@ -107,7 +107,7 @@ impl Embedder {
             request = request.header(header::AUTHORIZATION, value);
         }
         let broken = |error: reqwest::Error| {
-            ProviderError::new(Fault::Transient, causes(&error.without_url()))
+            ProviderError::new(Fault::Unreached, causes(&error.without_url()))
         };
         let mut response = request.send().await.map_err(broken)?;
         if !response.status().is_success() {

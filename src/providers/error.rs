@@ -21,7 +21,9 @@ pub enum Fault {
     RateLimited,
     /// The service is overloaded. Waiting helps.
     Overloaded,
-    /// Something broke on the way or over there. Asking again may help.
+    /// It could not be reached, or said nothing. Asking again may help.
+    Unreached,
+    /// Something broke over there. Asking again may help.
     Transient,
     /// The stream ended before the answer did.
     Truncated,
@@ -33,7 +35,11 @@ impl Fault {
     /// Whether the same request may succeed a moment later.
     pub fn is_transient(self) -> bool {
         match self {
-            Self::RateLimited | Self::Overloaded | Self::Transient | Self::Truncated => true,
+            Self::RateLimited
+            | Self::Overloaded
+            | Self::Unreached
+            | Self::Transient
+            | Self::Truncated => true,
             Self::NoKey
             | Self::Auth
             | Self::Quota
@@ -89,7 +95,8 @@ impl ProviderError {
                     format!("{service} asks us to slow down. Try again in a moment.")
                 }
                 Fault::Overloaded => format!("{service} is overloaded. Try again in a moment."),
-                Fault::Transient => format!("{service} could not be reached. Try again."),
+                Fault::Unreached => format!("{service} could not be reached. Try again."),
+                Fault::Transient => format!("{service} had an error of its own. Try again."),
                 Fault::Truncated => {
                     format!("The answer of {service} broke off. What came is kept; try again.")
                 }

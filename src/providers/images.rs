@@ -127,6 +127,13 @@ impl Artist {
         std::iter::once(own).chain(others.filter(|_| !foreign)).collect()
     }
 
+    /// Whether one of those models can be told the steps and the seed.
+    pub fn is_tunable(&self) -> bool {
+        let Some(service) = &self.0 else { return true };
+        let style = service.settings.style;
+        self.models().iter().any(|(model, _)| ImageModel::is_tunable(style, model))
+    }
+
     /// What a picture will cost, in millionths of a dollar; `None` when nobody knows.
     pub fn price_micros(&self, wish: &Wish) -> Option<i64> {
         let Some(service) = &self.0 else { return Some(0) };
@@ -157,7 +164,7 @@ impl Service {
         let drawn = tokio::time::timeout(within, self.ask(wish, key.as_ref())).await;
         let drawn = drawn.unwrap_or_else(|_| {
             let told = format!("no picture came within {} s", within.as_secs());
-            Err(ProviderError::new(Fault::Transient, told))
+            Err(ProviderError::new(Fault::Unreached, told))
         });
         drawn.map_err(|error| match &key {
             Some(key) => ProviderError { message: key.hide_in(&error.message), ..error },
@@ -192,6 +199,7 @@ impl Service {
         };
         let (content_type, size) = recognise(&file)?;
         let asked = style.size(wish.size);
+        let tuned = ImageModel::is_tunable(style, model);
         let (width, height) = size.unwrap_or((width.unwrap_or(asked.0), height.unwrap_or(asked.1)));
         let facts = PictureFacts {
             service: self.label.clone(),
@@ -201,7 +209,7 @@ impl Service {
             bytes: file.len() as u64,
             width,
             height,
-            seed: seed.or(wish.seed.map(u64::from)),
+            seed: seed.or(wish.seed.filter(|_| tuned).map(u64::from)),
         };
         Ok(Drawn { file, facts })
     }
@@ -255,7 +263,7 @@ fn garbled(told: &str) -> ProviderError {
 }
 
 fn broken(error: reqwest::Error) -> ProviderError {
-    ProviderError::new(Fault::Transient, causes(&error.without_url()))
+    ProviderError::new(Fault::Unreached, causes(&error.without_url()))
 }
 
 /// A body to its end, if that comes soon enough.

@@ -19,6 +19,11 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
+    /// A key that was sealed.
+    pub(super) fn new(key: String) -> Self {
+        Self(key)
+    }
+
     /// The key, for the one header it goes into.
     pub fn expose(&self) -> &str {
         &self.0
@@ -43,6 +48,7 @@ pub fn read(reference: &str, environment: &Environment) -> Result<Key, ProviderE
     let parsed = KeyRef::parse(reference)
         .map_err(|_| missing("the reference to the key cannot be read".into()))?;
     let (place, key) = match &parsed {
+        KeyRef::Sealed => return Err(missing("a sealed key opens for its service only".into())),
         KeyRef::Env(name) => {
             let place = format!("the variable {name}");
             let key = environment(name).ok_or_else(|| missing(format!("{place} is not set")))?;

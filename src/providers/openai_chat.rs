@@ -7,6 +7,7 @@ mod calls;
 mod decode;
 mod details;
 mod read;
+mod tags;
 
 pub use decode::Chunks;
 pub use read::read;

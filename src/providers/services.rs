@@ -31,9 +31,12 @@ const PLAIN: Quirks = Quirks {
     no_stream_options: false,
     short_call_ids: false,
     reasoning_outside: false,
+    think_tags: false,
 };
 /// What most servers that speak OpenAI's dialect want.
 const COMPATIBLE: Quirks = Quirks { old_max_tokens: true, ..PLAIN };
+/// What servers that somebody runs want: how a model's thoughts are told is for whoever set it up to say.
+pub const SELF_RUN: Quirks = Quirks { think_tags: true, ..COMPATIBLE };
 
 const fn compatible(
     service: &'static str,
@@ -88,10 +91,14 @@ pub const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         base_variable: "OLLAMA_HOST",
+        quirks: SELF_RUN,
         ..compatible("ollama", "Ollama", "http://127.0.0.1:11434/v1", &[])
     },
-    compatible("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[]),
-    compatible("vllm", "vLLM", "http://127.0.0.1:8000/v1", &[]),
+    BuiltIn {
+        quirks: SELF_RUN,
+        ..compatible("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", &[])
+    },
+    BuiltIn { quirks: SELF_RUN, ..compatible("vllm", "vLLM", "http://127.0.0.1:8000/v1", &[]) },
     BuiltIn {
         quirks: Quirks { reasoning_details: true, ..COMPATIBLE },
         ..compatible(

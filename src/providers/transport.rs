@@ -7,47 +7,31 @@ use std::{io, sync::Arc, time::Duration};
 use async_stream::stream;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures_util::{Stream, StreamExt, stream::BoxStream};
-use reqwest::{Client, Response, header};
+use reqwest::{Client, RequestBuilder, Response, header};
 use sse_stream::SseStream;
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 
 use super::{
     Artist, Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ImageSettings,
-    ModelEvent, ProviderError, Quirks, Route, Thoughts,
+    ModelEvent, ProviderError, Quirks, Route, Seal, Thoughts,
     catalog::{Catalog, Environment},
+    fence::{Allowance, Fence},
     keys::{self, Key},
-    lines::{Lines, LinesError},
+    limits::TimeLimits,
+    lines::{Lines, LinesError, Reach},
+    pieces::{ENDLESS, pieces},
 };
-use crate::domain::model::{Model, Service};
-
-/// How long a service may take.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeLimits {
-    /// To be reached.
-    pub connect: Duration,
-    /// To say anything; a local server may have to load the model first.
-    pub first_byte: Duration,
-    /// Between two pieces of an answer.
-    pub idle: Duration,
-    /// Before it is asked for the second time; the wait doubles from there.
-    pub retry: Duration,
-}
-
-impl Default for TimeLimits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(300),
-            idle: Duration::from_secs(120),
-            retry: Duration::from_millis(500),
-        }
-    }
-}
+use crate::domain::{
+    error::ApiError,
+    model::{Model, SEALED, Service},
+};
 
 /// How often a service is asked in all.
 const ATTEMPTS: usize = 3;
 /// The longest wait before the next attempt.
 const MAX_WAIT: Duration = Duration::from_secs(60);
+/// The longest answer that is taken: words, thoughts and calls together.
+const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 /// The most that is read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
@@ -58,6 +42,10 @@ pub struct Providers {
     limits: TimeLimits,
     demo: Demo,
     environment: Arc<Environment>,
+    /// What seals keys that are pasted.
+    seal: Option<Seal>,
+    /// What owners of Spaces may not set.
+    fence: Arc<Fence>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -73,8 +61,26 @@ impl Providers {
         demo: Demo,
         environment: Arc<Environment>,
     ) -> Result<Self, LinesError> {
-        let lines = Lines::new(limits.connect)?;
-        Ok(Self { lines, limits, demo, environment })
+        let lines = Lines::new(limits.connect, Reach::Everywhere)?;
+        let allowed = Allowance::default();
+        let fence = Arc::new(Fence::new(limits.connect, environment.clone(), allowed)?);
+        Ok(Self { lines, limits, demo, environment, seal: None, fence })
+    }
+
+    /// The same services, of which owners of Spaces may set this where people have accounts.
+    pub fn allowing(self, allowed: Allowance) -> Result<Self, LinesError> {
+        let fence = Fence::new(self.limits.connect, self.environment.clone(), allowed)?;
+        Ok(Self { fence: Arc::new(fence), ..self })
+    }
+
+    /// Tells that people have accounts here, and owners of Spaces need not be who runs the server.
+    pub fn raise_fence(&self) {
+        self.fence.raise();
+    }
+
+    /// Refuses a service that owners of Spaces may not set here.
+    pub fn check(&self, service: &Service) -> Result<(), ApiError> {
+        self.fence.check(service)
     }
 
     /// The models and services of a Space that has added and set these.
@@ -84,7 +90,33 @@ impl Providers {
         set: Vec<Service>,
         preferred: Option<String>,
     ) -> Catalog {
-        Catalog::new(added, set, preferred, self.environment.as_ref())
+        let ready = |service: &Service| self.key_of(service).is_ok();
+        Catalog::new(added, set, preferred, self.environment.as_ref(), ready)
+    }
+
+    /// The same services, whose pasted keys are sealed with this.
+    pub fn sealing(self, seal: Seal) -> Self {
+        Self { seal: Some(seal), ..self }
+    }
+
+    /// A pasted key as the service keeps it.
+    pub fn seal_key(&self, pasted: &str, service: &Service) -> Result<String, ProviderError> {
+        match &self.seal {
+            Some(seal) => seal.close(pasted, service),
+            None => Err(ProviderError::new(Fault::NoKey, "no key can be sealed here")),
+        }
+    }
+
+    /// The key of a service, if it needs one.
+    fn key_of(&self, service: &Service) -> Result<Option<Key>, ProviderError> {
+        self.fence.check_key(service)?;
+        match (service.key_ref.as_str(), &self.seal) {
+            ("", _) => Ok(None),
+            (reference, Some(seal)) if reference.starts_with(SEALED) => {
+                seal.open(service).map(Some)
+            }
+            (reference, _) => keys::read(reference, self.environment.as_ref()).map(Some),
+        }
     }
 
     /// The service that makes vectors.
@@ -102,6 +134,11 @@ impl Providers {
         keys::read(reference, self.environment.as_ref())
     }
 
+    /// A client for services that are no models, which trusts whom ours trusts and follows no redirect.
+    pub fn client(&self) -> Client {
+        self.lines.first()
+    }
+
     /// Asks a model. Nothing is sent before the stream is polled.
     pub fn ask(
         &self,
@@ -109,10 +146,7 @@ impl Providers {
         ask: &Ask<'_>,
     ) -> BoxStream<'static, Result<ModelEvent, ProviderError>> {
         let Some(dialect) = route.dialect else { return self.demo.play(ask).boxed() };
-        let key = match route.service.key_ref.as_str() {
-            "" => Ok(None),
-            reference => keys::read(reference, self.environment.as_ref()).map(Some),
-        };
+        let key = self.key_of(&route.service);
         let question = Question {
             dialect,
             address: format!(
@@ -126,8 +160,9 @@ impl Providers {
             model: ask.model.to_owned(),
             quirks: ask.quirks,
         };
-        match key {
-            Ok(key) => answer(self.lines.clone(), self.limits, question, key).boxed(),
+        let lines = self.fence.lines(&route.service, &self.lines);
+        match lines.and_then(|lines| Ok((lines, key?))) {
+            Ok((lines, key)) => answer(lines, self.limits, question, key).boxed(),
             Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
         }
     }
@@ -194,9 +229,9 @@ fn answer(
             let mut passed_on = false;
             let mut failed = None;
             match send(&client, limits, &question, key.as_ref()).await {
-                Ok(response) => {
+                Ok(begun) => {
                     let (dialect, decoder) = (question.dialect, question.decoder());
-                    let mut events = decoded(response, dialect, decoder, limits.idle).boxed();
+                    let mut events = decoded(begun, dialect, decoder, limits).boxed();
                     while let Some(event) = events.next().await {
                         match event {
                             Ok(event) => {
@@ -263,18 +298,24 @@ fn is_content(event: &ModelEvent) -> bool {
     }
 }
 
+/// An answer that has begun: what comes of it, and the first piece, unless it has none.
+struct Begun {
+    response: Response,
+    first: Option<bytes::Bytes>,
+}
+
 /// What an answer says.
 fn decoded(
-    response: Response,
+    begun: Begun,
     dialect: Dialect,
     mut decoder: Box<dyn Decoder>,
-    idle: Duration,
+    limits: TimeLimits,
 ) -> impl Stream<Item = Result<ModelEvent, ProviderError>> + Send + 'static {
     stream! {
-        let headers = response.headers().clone();
-        let mut pieces = pieces(response, idle).boxed();
-        let mut held: Vec<io::Result<bytes::Bytes>> = Vec::new();
-        let mut first = None;
+        let headers = begun.response.headers().clone();
+        let mut first = begun.first.as_deref().and_then(first_sign);
+        let mut held: Vec<io::Result<bytes::Bytes>> = begun.first.into_iter().map(Ok).collect();
+        let mut pieces = pieces(begun.response, limits.idle).boxed();
         while first.is_none() && let Some(piece) = pieces.next().await {
             // What broke is told where the stream is read.
             first = piece.as_ref().map_or(Some(0), |piece| first_sign(piece));
@@ -288,13 +329,27 @@ fn decoded(
         }
         drop(headers);
         let mut events = SseStream::from_bytes_stream(pieces.boxed());
+        let mut answer = 0;
         loop {
-            let decoded = match events.next().await {
+            let next = if decoder.has_reason() {
+                // The answer is whole, so whatever goes wrong from here on is its end.
+                let next = timeout(limits.ending, events.next()).await;
+                next.ok().flatten().filter(Result::is_ok)
+            } else {
+                events.next().await
+            };
+            let decoded = match next {
                 Some(Ok(event)) => match event.data {
                     Some(data) => decoder.feed(&data),
                     None => continue,
                 },
-                Some(Err(error)) => Err(ProviderError::new(Fault::Truncated, causes(&error))),
+                Some(Err(error)) => {
+                    let told = causes(&error);
+                    // Asked again it would say the same.
+                    let endless = told.contains(ENDLESS);
+                    let fault = if endless { Fault::Garbled } else { Fault::Truncated };
+                    Err(ProviderError::new(fault, told))
+                }
                 None => {
                     match decoder.finish() {
                         Ok(events) => for event in events { yield Ok(event) },
@@ -306,6 +361,11 @@ fn decoded(
             match decoded {
                 Ok(events) => {
                     for event in events {
+                        answer += weight(&event);
+                        if answer > MAX_ANSWER_BYTES {
+                            yield Err(ProviderError::new(Fault::Garbled, "its answer has no end"));
+                            return;
+                        }
                         let last = matches!(event, ModelEvent::Stop(_));
                         yield Ok(event);
                         if last {
@@ -322,35 +382,16 @@ fn decoded(
     }
 }
 
-/// The body, piece by piece, until it falls silent. Comments, which some services send while a model
-/// thinks, are no events, but they show that the service lives.
-fn pieces(response: Response, idle: Duration) -> impl Stream<Item = io::Result<bytes::Bytes>> {
-    stream! {
-        let mut pieces = response.bytes_stream();
-        // Set anew only when it rings: to set it for every piece costs more than many a piece.
-        let (mut bell, mut last) = (Box::pin(sleep(idle)), Instant::now());
-        loop {
-            tokio::select! {
-                biased;
-                piece = pieces.next() => {
-                    match piece {
-                        Some(Ok(piece)) => yield Ok(piece),
-                        Some(Err(error)) => yield Err(io::Error::other(error.without_url())),
-                        None => return,
-                    }
-                    // Whoever reads may have taken its time, which is not the service's.
-                    last = Instant::now();
-                }
-                () = &mut bell => {
-                    if last.elapsed() >= idle {
-                        let told = format!("nothing came for {} s", idle.as_secs());
-                        yield Err(io::Error::new(io::ErrorKind::TimedOut, told));
-                        return;
-                    }
-                    bell.as_mut().reset(last + idle);
-                }
-            }
-        }
+/// How much an event adds to the answer.
+fn weight(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(text) | ModelEvent::Reasoning(text) => text.len(),
+        ModelEvent::ToolCall { input: Ok(input), .. } => input.to_string().len(),
+        ModelEvent::ToolCall { input: Err(text), .. } => text.len(),
+        ModelEvent::PartEnd(_)
+        | ModelEvent::Usage(_)
+        | ModelEvent::Retrying { .. }
+        | ModelEvent::Stop(_) => 0,
     }
 }
 
@@ -359,7 +400,7 @@ async fn send(
     limits: TimeLimits,
     question: &Question,
     key: Option<&Key>,
-) -> Result<Response, ProviderError> {
+) -> Result<Begun, ProviderError> {
     let mut request = client
         .post(&question.address)
         .header(header::CONTENT_TYPE, "application/json")
@@ -371,25 +412,33 @@ async fn send(
         value.set_sensitive(true);
         request = request.header(name, value);
     }
-    let sent = tokio::time::timeout(limits.first_byte, request.send());
-    let response = match sent.await {
-        Ok(Ok(response)) => response,
+    let begun = match timeout(limits.first_byte, begin(request)).await {
+        Ok(Ok(begun)) => begun,
         // The address may hold what a person typed; the causes say enough.
         Ok(Err(error)) => {
-            return Err(ProviderError::new(Fault::Transient, causes(&error.without_url())));
+            return Err(ProviderError::new(Fault::Unreached, causes(&error.without_url())));
         }
         Err(_) => {
             let told = format!("no answer began within {} s", limits.first_byte.as_secs());
-            return Err(ProviderError::new(Fault::Transient, told));
+            return Err(ProviderError::new(Fault::Unreached, told));
         }
     };
-    if response.status().is_success() {
-        return Ok(response);
+    if begun.response.status().is_success() {
+        return Ok(begun);
     }
+    let response = begun.response;
     let status = response.status().as_u16();
     let headers = response.headers().clone();
-    let body = tokio::time::timeout(limits.idle, read_some(response)).await.unwrap_or_default();
+    let body = timeout(limits.idle, read_some(response)).await.unwrap_or_default();
     Err(question.dialect.error(status, &|name| named(&headers, name), &body))
+}
+
+/// Waits for the first piece too: a service may send its headers long before it has anything to say.
+async fn begin(request: RequestBuilder) -> reqwest::Result<Begun> {
+    let mut response = request.send().await?;
+    // A refusal has said enough with its status; what it says beside that is read apart.
+    let first = if response.status().is_success() { response.chunk().await? } else { None };
+    Ok(Begun { response, first })
 }
 
 fn named(headers: &header::HeaderMap, name: &str) -> Option<String> {

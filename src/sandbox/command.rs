@@ -51,6 +51,38 @@ const SHELL: [&str; 48] = [
     "sed", "sh", "source", "ssh", "sudo", "tail", "tar", "touch", "uv", "wc", "wget", "which",
 ];
 
+/// What a line of Python can begin with, and then go on with a word.
+const KEYWORDS: [&str; 38] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class",
+    "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if",
+    "import", "in", "is", "lambda", "match", "nonlocal", "not", "or", "pass", "raise", "return",
+    "try", "type", "while", "with", "yield",
+];
+
+/// Names that Python knows by itself and that people write alone or, by an old habit, before a word.
+const KNOWN: [&str; 20] = [
+    "abs",
+    "any",
+    "copyright",
+    "credits",
+    "dict",
+    "dir",
+    "exec",
+    "exit",
+    "float",
+    "globals",
+    "help",
+    "id",
+    "input",
+    "int",
+    "len",
+    "license",
+    "list",
+    "locals",
+    "print",
+    "quit",
+];
+
 /// Understands a command.
 pub fn parse(command: &str) -> Result<Invocation, CommandError> {
     let command = unfenced(command.trim());
@@ -68,7 +100,8 @@ pub fn parse(command: &str) -> Result<Invocation, CommandError> {
         return Ok(Invocation { what: What::Script(script), arguments: words.collect() });
     }
     let name = first.rsplit('/').next().unwrap_or(first);
-    if SHELL.contains(&name) && !is_code_after(command, first) {
+    let is_command = SHELL.contains(&name) && !is_code_after(command, first);
+    if is_command || is_one_line && is_like_a_command(command, first) {
         return Err(CommandError::NoShell { name: name.to_owned() });
     }
     Ok(Invocation { what: What::Source(command.to_owned()), arguments: Vec::new() })
@@ -93,6 +126,33 @@ fn is_code_after(command: &str, first: &str) -> bool {
     let rest = command[first.len()..].trim_start_matches([' ', '\t']);
     let signs = ["=", "+=", "-=", "*=", "in ", "is ", "and ", "or ", "if "];
     signs.iter().any(|sign| rest.starts_with(sign))
+}
+
+/// Whether one line is a word with words after it, as a shell reads them: no line of Python that makes sense
+/// is, because a name alone, or one before a word or an option, is nothing that it could know.
+fn is_like_a_command(command: &str, first: &str) -> bool {
+    // `...` and `.5` are Python's.
+    if first.starts_with(['!', '$', '%']) || first.starts_with(['/', '.']) && first.contains('/') {
+        return true;
+    }
+    let is_name = first.starts_with(|it: char| it.is_ascii_alphabetic())
+        && first.chars().all(|it| it.is_ascii_alphanumeric() || "_-.+".contains(it));
+    if !is_name || KEYWORDS.contains(&first) || KNOWN.contains(&first) {
+        return false;
+    }
+    let rest = command[first.len()..].trim_start_matches([' ', '\t']);
+    if is_code_after(command, first) || rest.starts_with("not in ") {
+        return false;
+    }
+    let mut letters = rest.chars();
+    match (letters.next(), letters.next()) {
+        (None, _) => !first.contains('.'),
+        (Some('-' | '+' | '.' | '/'), Some(second)) => {
+            second.is_ascii_alphanumeric() || "-./".contains(second)
+        }
+        (Some('&'), Some('&')) | (Some('|'), Some('|')) => true,
+        (Some(letter), _) => letter.is_alphanumeric() || "\"'~$_".contains(letter),
+    }
 }
 
 fn python(command: &str, first: &str) -> Result<Invocation, CommandError> {
@@ -243,6 +303,23 @@ mod tests {
         );
         assert_eq!(parse("find = 3"), source("find = 3", &[]));
         assert_eq!(parse("python = 3"), source("python = 3", &[]));
+        for code in [
+            "import os; print(os.getcwd())",
+            "x = 5; print(x)",
+            "total not in x",
+            "del x",
+            "type X = int",
+            "print \"so it was once\"",
+            "date()",
+            "date.today()",
+            "x: int = 3",
+            "a, b = 1, 2",
+            "...",
+            ".5 + .5",
+            "date\nprint(1)",
+        ] {
+            assert_eq!(parse(code), source(code, &[]), "{code}");
+        }
     }
 
     #[test]
@@ -258,6 +335,15 @@ mod tests {
             ("", "The command is empty"),
             ("python -c 'print(1)", "A quote in the command is not closed"),
             ("python - <<EOF\nprint(1)\nEOF\nls", "\"ls\" is not there"),
+            ("date", "\"date\" is not there"),
+            ("java -version", "\"java\" is not there"),
+            ("go build ./...", "\"go\" is not there"),
+            ("convert a.png b.png", "\"convert\" is not there"),
+            ("jq '.a' x.json", "\"jq\" is not there"),
+            ("Get-ChildItem -Recurse", "\"Get-ChildItem\" is not there"),
+            ("uname && date", "\"uname\" is not there"),
+            ("./run.sh --fast", "\"run.sh\" is not there"),
+            ("!ls", "\"!ls\" is not there"),
         ];
         for (command, reason) in refused {
             let error = parse(command).expect_err(command).to_string();

@@ -11,6 +11,7 @@ use super::Search;
 use crate::{
     domain::{
         error::ApiError,
+        id::PersonaId,
         search::{SearchKind, Texts},
     },
     providers::{Embedder, Fault, ProviderError},
@@ -23,9 +24,7 @@ const READ_CHARS: usize = 6_000;
 const BATCH: u32 = 16;
 /// How long the service may take for a batch.
 const BATCH_TIME: Duration = Duration::from_secs(120);
-/// How long a person waits for the vector of a question.
-const QUESTION_TIME: Duration = Duration::from_secs(2);
-/// After a failure, questions are not brought to the service for so long.
+/// After a failure, or after it was too slow, questions are not brought to the service for so long.
 const REST: Duration = Duration::from_secs(15);
 /// How far a document may be from a question, as a cosine, and how many are looked at.
 const LEAST_COSINE: f32 = 0.25;
@@ -43,7 +42,16 @@ const MAX_WAIT: Duration = Duration::from_secs(600);
 pub(super) struct Meaning {
     embedder: Embedder,
     /// Until when it is left alone, and why.
-    resting: Arc<Mutex<Option<(Instant, String)>>>,
+    resting: Arc<Mutex<Option<Resting>>>,
+}
+
+/// A service that is left alone for a while.
+#[derive(Clone, Debug)]
+struct Resting {
+    until: Instant,
+    /// When it was only too slow: for what. Questions that can wait for longer are still brought to it.
+    slow_within: Option<Duration>,
+    why: String,
 }
 
 impl Meaning {
@@ -51,17 +59,21 @@ impl Meaning {
         Self { embedder, resting: Arc::default() }
     }
 
-    /// What a question means, or the reason why that is not known.
-    pub(super) async fn of(&self, text: &str) -> Result<Vec<f32>, String> {
-        if let Some(why) = self.rests() {
+    /// What a question means, or the reason why that is not known within this time.
+    pub(super) async fn of(&self, text: &str, within: Duration) -> Result<Vec<f32>, String> {
+        if let Some(why) = self.rests(within) {
             return Err(why);
         }
         let read: String = text.chars().take(READ_CHARS).collect();
-        match self.embedder.embed(&[read], QUESTION_TIME).await {
+        let asked = Instant::now();
+        match self.embedder.embed(&[read], within).await {
             Ok(vectors) => Ok(vectors.into_iter().next().unwrap_or_default()),
             Err(error) => {
                 tracing::info!(fault = ?error.fault, "no vector for a question: {}", error.message);
-                Err(self.rest(sentence(&error)))
+                Err(match asked.elapsed() >= within {
+                    true => self.tires(within),
+                    false => self.rest(sentence(&error), None),
+                })
             }
         }
     }
@@ -72,19 +84,29 @@ impl Meaning {
         link: &mut Link,
         vector: &[f32],
         kind: Option<SearchKind>,
+        speaker: Option<&PersonaId>,
     ) -> Result<Vec<Near>, ApiError> {
         let model = self.embedder.model();
-        Ok(link.nearest(model, vector, kind, LEAST_COSINE, NEAREST).await?)
+        Ok(link.nearest(model, vector, kind, speaker, LEAST_COSINE, NEAREST).await?)
     }
 
-    fn rests(&self) -> Option<String> {
+    /// Takes in that it was too slow for a question that can wait so long.
+    pub(super) fn tires(&self, within: Duration) -> String {
+        let why = "Only words were looked for: what they mean was long in coming.".into();
+        self.rest(why, Some(within))
+    }
+
+    /// Why it is not asked a question that can wait so long.
+    fn rests(&self, within: Duration) -> Option<String> {
         let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        resting.as_ref().filter(|(until, _)| Instant::now() < *until).map(|(_, why)| why.clone())
+        let resting = resting.as_ref().filter(|resting| Instant::now() < resting.until)?;
+        let is_slow = resting.slow_within.is_none_or(|waited| within <= waited);
+        is_slow.then(|| resting.why.clone())
     }
 
-    fn rest(&self, why: String) -> String {
+    fn rest(&self, why: String, slow_within: Option<Duration>) -> String {
         let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        *resting = Some((Instant::now() + REST, why.clone()));
+        *resting = Some(Resting { until: Instant::now() + REST, slow_within, why: why.clone() });
         why
     }
 }
@@ -95,7 +117,9 @@ fn sentence(error: &ProviderError) -> String {
         Fault::NoKey | Fault::Auth => "the service for embeddings did not take the key",
         Fault::Quota => "the account at the service for embeddings has no quota left",
         Fault::RateLimited | Fault::Overloaded => "the service for embeddings is busy",
-        Fault::Transient | Fault::Truncated => "the service for embeddings could not be reached",
+        Fault::Unreached | Fault::Transient | Fault::Truncated => {
+            "the service for embeddings could not be reached"
+        }
         Fault::BadRequest | Fault::ContextExceeded | Fault::Garbled => {
             "the service for embeddings gave no vector"
         }

@@ -10,6 +10,7 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 
+use super::access;
 use crate::{
     app::shell::{self, SiteFiles},
     state::AppState,
@@ -61,8 +62,9 @@ pub async fn serve_or_not_found(State(state): State<AppState>, request: Request)
         move || leptos::context::provide_context(state.clone())
     };
     let files = state.files.clone();
-    let page =
-        leptos_axum::render_app_async_with_context(context, move || shell::shell(files.clone()));
+    let page = leptos_axum::render_app_async_with_context(context, move || {
+        shell::shell(files.clone(), access::role_shown(&state))
+    });
     page(request).await.into_response()
 }
 

@@ -9,10 +9,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::domain::error::ApiError;
+use crate::{accounts::Transport, domain::error::ApiError};
 
-/// What a browser may do with an answer that is no page: nothing.
-const CLOSED: &str = "default-src 'none'; frame-ancestors 'none'";
+/// What a browser may do with an answer that is no page: nothing, not even as a document of this origin.
+const CLOSED: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// The names under which this server may be addressed.
 #[derive(Clone, Debug)]
@@ -75,7 +75,11 @@ fn from_another_site() -> ApiError {
 }
 
 /// Tells the browser to be strict. Pages bring their own content policy, with a nonce.
-pub async fn add_headers(request: Request, next: Next) -> Response {
+pub async fn add_headers(
+    State(transport): State<Transport>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     add(headers, header::CONTENT_SECURITY_POLICY, CLOSED);
@@ -85,11 +89,37 @@ pub async fn add_headers(request: Request, next: Next) -> Response {
     add(headers, HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
     add(headers, HeaderName::from_static("cross-origin-resource-policy"), "same-origin");
     add(headers, header::CACHE_CONTROL, "no-store");
+    match transport {
+        // Whoever came encrypted once comes so for a year.
+        Transport::Tls => {
+            add(headers, header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+            secure_cookies(headers);
+        }
+        Transport::Plain => {}
+    }
     response
+}
+
+/// Where connections are encrypted, no cookie of ours goes over one that is not.
+fn secure_cookies(headers: &mut HeaderMap) {
+    let cookies: Vec<HeaderValue> = headers.get_all(header::SET_COOKIE).iter().cloned().collect();
+    headers.remove(header::SET_COOKIE);
+    for cookie in cookies {
+        let secured = [cookie.as_bytes(), b"; Secure"].concat();
+        headers.append(header::SET_COOKIE, HeaderValue::from_bytes(&secured).unwrap_or(cookie));
+    }
 }
 
 fn add(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.entry(name).or_insert(HeaderValue::from_static(value));
+}
+
+/// What the log calls a request. The paths of links that open something are not told.
+pub fn span(request: &Request) -> tracing::Span {
+    let path = request.uri().path();
+    let opens =
+        ["/invite/", "/reset/", "/enter/"].into_iter().find(|start| path.starts_with(start));
+    tracing::debug_span!("request", method = %request.method(), path = opens.unwrap_or(path))
 }
 
 /// A bug in a handler is one bad answer, not the end of the server.

@@ -2,9 +2,10 @@
 
 use super::Desk;
 use crate::{
+    agent::{Put, Unsaved},
     app::server_fns::{
         models::list_models,
-        playground::{FileDiff, Opened, Player, SessionData, SessionTurn},
+        playground::{FileDiff, Opened, Player, SessionData, SessionTurn, UnsavedFile},
     },
     domain::{
         diff,
@@ -14,14 +15,18 @@ use crate::{
         persona::Persona,
         playground::variables_in,
         tree::PathMessage,
+        version::Revision,
         virtual_file::{FileChange, FilePath},
+        visible::visible,
     },
     markdown,
     store::{FilePlace, FileStep},
 };
 
 /// How many versions can be chosen from.
-const VERSIONS: u32 = 50;
+const VERSIONS: u32 = 500;
+/// Of how many the variables are offered before one is chosen.
+const PROMPTS: u32 = 50;
 
 /// A persona, and what it could speak with.
 pub async fn player(desk: &Desk, persona: Persona) -> Result<Player, ApiError> {
@@ -32,9 +37,26 @@ pub async fn player(desk: &Desk, persona: Persona) -> Result<Player, ApiError> {
         revision: persona.revision,
         model: persona.fields.model,
         tools: persona.fields.tools,
+        others: desk.agent.offered_tools(),
         versions,
         models: list_models().await?.models,
     })
+}
+
+/// What can be filled in the prompt of a persona, and what only in those of its last versions.
+pub async fn variables_of(
+    desk: &Desk,
+    persona: &Persona,
+) -> Result<(Vec<String>, Vec<String>), ApiError> {
+    let present = variables_in(&persona.fields.system_prompt);
+    let mut older: Vec<String> = Vec::new();
+    for prompt in desk.read().await?.last_prompts(&persona.id, PROMPTS).await? {
+        let names = variables_in(&prompt).into_iter();
+        older.extend(names.filter(|name| !present.contains(name)));
+    }
+    older.sort();
+    older.dedup();
+    Ok((present, older))
 }
 
 /// A session, the branch of it that is in use, and what is looked at beside it.
@@ -59,9 +81,10 @@ pub async fn session_data(
         (None, None) => Opened::Nothing,
     };
     let files = agent.files(scope, &path.place).await?;
-    let prompt = session.system_prompt.as_ref().unwrap_or(&fields.system_prompt);
-    let variable_names = variables_in(prompt);
-    let (todos, spent) = (path.todos(), path.spent());
+    let prompt = path.tried.as_ref().or(session.system_prompt.as_ref());
+    let variable_names = variables_in(prompt.unwrap_or(&fields.system_prompt));
+    let model = if session.model.is_empty() { &fields.model } else { &session.model };
+    let left = agent.told_left(scope, &session.id, model).await?;
     Ok(SessionData {
         player: player(desk, known).await?,
         variable_names,
@@ -69,9 +92,12 @@ pub async fn session_data(
         turns: path.items.into_iter().map(rendered).collect(),
         next: path.next,
         run: path.run,
+        troubled: path.troubled,
         files,
-        todos,
-        spent,
+        todos: path.todos,
+        spent: path.spent,
+        left,
+        tries: path.tried.is_some(),
         open,
         session,
     })
@@ -92,15 +118,20 @@ async fn opened_file(desk: &Desk, place: &FilePlace, path: &str) -> Result<Opene
         Ok(path) => path,
         Err(error) => return Ok(Opened::Problem(error.to_string())),
     };
-    match desk.agent.file(&desk.scope, place, &path).await {
-        Ok(file) => {
+    let unsaved = desk.agent.unsaved_file(&desk.scope, &place.session, &path).await?;
+    match (desk.agent.file(&desk.scope, place, &path).await, unsaved) {
+        (Err(error), _) if !matches!(error, ApiError::NotFound { .. }) => Err(error),
+        (file, Some(yours)) => Ok(Opened::Unsaved(UnsavedFile {
+            path: path.to_string(),
+            yours,
+            revision: file.as_ref().map_or(0, |file| file.info.revision),
+            theirs: file.ok().and_then(|file| file.text().map(str::to_owned)),
+        })),
+        (Ok(file), None) => {
             let text = file.text().map(str::to_owned);
             Ok(Opened::File(file.info, text))
         }
-        Err(ApiError::NotFound { .. }) => {
-            Ok(Opened::Problem(format!("There is no file “{path}” on this branch.")))
-        }
-        Err(error) => Err(error),
+        (Err(_), None) => Ok(Opened::Problem(format!("There is no file “{path}” on this branch."))),
     }
 }
 
@@ -114,14 +145,15 @@ async fn opened_step(
         let mut parts = said.message.parts.iter();
         parts.any(|part| matches!(&part.body, PartBody::ToolCall(known) if known.call == *call))
     };
-    let Some(said) = items.iter().find(made) else {
+    let found = match items.iter().find(made) {
+        Some(said) => Some((said.message.id.clone(), said.message.parent_id.clone())),
+        // It may stand further up than what is shown.
+        None => desk.read().await?.message_that_called(&place.session, &place.leaf, call).await?,
+    };
+    let Some((writing, parent)) = found else {
         return Ok(Opened::Problem("That step is not on this branch.".into()));
     };
-    let place = FilePlace {
-        leaf: said.message.parent_id.clone().unwrap_or_default(),
-        writing: said.message.id.clone(),
-        ..place.clone()
-    };
+    let place = FilePlace { leaf: parent.unwrap_or_default(), writing, ..place.clone() };
     let steps = desk.agent.file_steps(&desk.scope, &place, call).await?;
     Ok(Opened::Step(steps.into_iter().map(file_diff).collect()))
 }
@@ -132,7 +164,8 @@ fn file_diff(step: FileStep) -> FileDiff {
         (Some(_), Some(_)) => "changed",
         (Some(_), None) => "deleted",
     };
-    let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default()).ok();
+    let text =
+        |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default()).ok().map(visible);
     let segments = match (text(step.before), text(step.after)) {
         (Some(before), Some(after)) => diff::segments(&before, &after),
         _ => Vec::new(),
@@ -140,22 +173,62 @@ fn file_diff(step: FileStep) -> FileDiff {
     FileDiff { path: step.path, told: told.into(), segments }
 }
 
-/// Writes a file of a session as it is now, or deletes it.
-pub async fn put_file(
+/// Writes a file of a session over what was seen, and says what came of it. What cannot be written is kept
+/// for whoever wrote it.
+pub async fn save_file(
     desk: &Desk,
     persona: &PersonaId,
     session: &ConversationId,
     path: &str,
-    content: Option<String>,
-) -> Result<(), ApiError> {
+    content: String,
+    seen: Revision,
+) -> Result<String, ApiError> {
+    let path = FilePath::parse(path)?;
+    let place = place(desk, persona, session).await?;
+    let change = FileChange { path: path.clone(), content: Some(content.into_bytes()) };
+    let put = desk.agent.put_file_over(&desk.scope, &place, change, seen, Unsaved::Kept).await?;
+    Ok(match put {
+        Put::Kept => "The file is saved.".into(),
+        Put::Changed(_) if seen == 0 => format!("There is already a file “{path}”. It stays."),
+        Put::Changed(_) => "The file was changed meanwhile. Yours is not saved yet.".into(),
+    })
+}
+
+/// Leaves a text that could not be saved.
+pub async fn leave_file(
+    desk: &Desk,
+    persona: &PersonaId,
+    session: &ConversationId,
+    path: &str,
+) -> Result<String, ApiError> {
     let path = FilePath::parse(path)?;
     let session = desk.agent.session(&desk.scope, persona, session).await?;
-    let place = desk.agent.session_place(&desk.scope, &session.id).await?;
-    if content.is_none() {
-        desk.agent.file(&desk.scope, &place, &path).await?;
-    }
-    let change = FileChange { path, content: content.map(String::into_bytes) };
-    desk.agent.put_files(&desk.scope, &place, vec![change]).await
+    desk.agent.forget_unsaved_file(&desk.scope, &session.id, &path).await?;
+    Ok("Your text is left.".into())
+}
+
+/// Deletes a file of a session.
+pub async fn delete_file(
+    desk: &Desk,
+    persona: &PersonaId,
+    session: &ConversationId,
+    path: &str,
+) -> Result<(), ApiError> {
+    let path = FilePath::parse(path)?;
+    let place = place(desk, persona, session).await?;
+    desk.agent.file(&desk.scope, &place, &path).await?;
+    let gone = FileChange { path, content: None };
+    desk.agent.put_files(&desk.scope, &place, vec![gone]).await
+}
+
+/// From where the files of a session are seen, when it is this persona's.
+async fn place(
+    desk: &Desk,
+    persona: &PersonaId,
+    session: &ConversationId,
+) -> Result<FilePlace, ApiError> {
+    let session = desk.agent.session(&desk.scope, persona, session).await?;
+    desk.agent.session_place(&desk.scope, &session.id).await
 }
 
 /// The session that a page shows, and whose it is, by the page's address.

@@ -6,8 +6,9 @@ use axum::http::{HeaderMap, HeaderValue, header, request::Parts};
 use leptos::context::use_context;
 use leptos_axum::ResponseOptions;
 
-use super::Desk;
+use super::{AppState, Desk};
 use crate::{
+    accounts::{Secret, Transport},
     app::server_fns::{
         chat_tree::{Compared, ComparedTurn, Paragraph, Side},
         chats::ChatTurn,
@@ -30,6 +31,15 @@ use crate::{
     search::Question,
     store::new_id,
 };
+
+/// From where a request came, and what its browser holds.
+#[derive(Clone, Debug, Default)]
+pub struct Visit {
+    /// The address; empty within this process.
+    pub address: String,
+    /// The session that its cookie names, whether or not it is good.
+    pub session: Option<Secret>,
+}
 
 const DEVICE: &str = "device";
 const YEAR_SECONDS: u32 = 365 * 24 * 60 * 60;
@@ -60,15 +70,20 @@ pub fn device() -> String {
 }
 
 /// The site as whoever asks reaches it. The guard lets only our own names through.
-pub fn origin(headers: &HeaderMap) -> String {
+pub fn origin(state: &AppState, headers: &HeaderMap) -> String {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = if named("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    let scheme = match state.access.transport {
+        Transport::Tls => "https",
+        Transport::Plain if named("x-forwarded-proto") == Some("https") => "https",
+        Transport::Plain => "http",
+    };
     format!("{scheme}://{}", named("host").unwrap_or_default())
 }
 
 /// The whole address of a path, as the browser that asks reaches it.
 pub fn link_to(path: &str) -> String {
-    let origin = use_context::<Parts>().map(|parts| origin(&parts.headers));
+    let asked = use_context::<AppState>().zip(use_context::<Parts>());
+    let origin = asked.map(|(state, parts)| origin(&state, &parts.headers));
     format!("{}{path}", origin.unwrap_or_default())
 }
 
@@ -123,23 +138,21 @@ fn side(message: &Message, segments: Vec<Segment>) -> Side {
     Side { id: message.id.clone(), role: message.role, html, segments }
 }
 
-/// The chats with certain words in their titles or in what was said, the best first; of one persona, if
-/// it is named.
+/// The chats with certain words in their titles or in what was said, the best first; those in which one
+/// persona speaks, if it is named.
 pub async fn found_chats(
     desk: &Desk,
     persona: Option<&PersonaId>,
     words: &str,
 ) -> Result<Page<ChatSummary>, ApiError> {
     let question = Question { text: words, kind: Some(SearchKind::Chat), limit: PAGE_SIZE };
-    let found = desk.search.find(&desk.scope.space, question).await?;
+    let found = desk.search.find_with(&desk.scope.space, question, persona).await?;
     let mut link = desk.read().await?;
     let mut items = Vec::new();
     for hit in found.items {
         // One that went to the bin just now is not found.
         let Ok(chat) = link.chat(&ConversationId::new(hit.id)).await else { continue };
-        if persona.is_none_or(|persona| chat.persona_id == *persona) {
-            items.push(ChatSummary::from(chat));
-        }
+        items.push(ChatSummary::from(chat));
     }
     Ok(Page { items, next: None })
 }

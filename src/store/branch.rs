@@ -8,6 +8,7 @@ use super::{
     tree::{MAX_STEPS, NodeRow},
 };
 use crate::domain::{
+    chat::GONE_PERSONA,
     id::{ConversationId, MessageId, PersonaId},
     message::Message,
     tree::MAX_COUNTED,
@@ -85,30 +86,46 @@ impl Link {
         rows.into_iter().map(Message::try_from).collect()
     }
 
-    /// The message on the way up from one, itself included, that is hidden with all that follows it:
-    /// the one nearest to the beginning.
-    pub async fn pruned_above(
+    /// Whether a message is hidden, by itself or with one that it follows. Where a message is known that is
+    /// shown, the way up ends where it meets the last of that one's way: all above is shown, too.
+    pub async fn is_hidden(
         &mut self,
         chat: &ConversationId,
         message: &MessageId,
-    ) -> Result<Option<MessageId>, StoreError> {
+        shown: Option<&MessageId>,
+    ) -> Result<bool, StoreError> {
         const ANY: &str = "select count(*) from (select 1 from message where space_id = $1
             and conversation_id = $2 and pruned_at is not null limit 1) as pruned";
-        const SQL: &str = upwards!(
-            "select m.message_id from path p
-            cross join message m
-            where m.space_id = $1 and m.message_id = p.message_id and m.pruned_at is not null order by p.depth desc limit 1"
-        );
+        const SQL: &str = "with recursive shown (message_id, parent_id, depth) as (
+                select message_id, parent_id, cast(0 as bigint) from message
+                where space_id = $1 and conversation_id = $2 and message_id = $5
+                union all
+                select m.message_id, m.parent_id, s.depth + 1 from shown s
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.message_id = s.parent_id
+                    and s.depth + 1 < $6
+            ), path (message_id, parent_id, pruned_at, depth) as (
+                select message_id, parent_id, pruned_at, cast(0 as bigint) from message
+                where space_id = $1 and conversation_id = $2 and message_id = $3
+                union all
+                select m.message_id, m.parent_id, m.pruned_at, p.depth + 1 from path p
+                cross join message m
+                where m.space_id = $1 and m.conversation_id = $2 and m.message_id = p.parent_id
+                    and p.pruned_at is null and p.depth + 1 < $4
+                    and p.parent_id not in (select message_id from shown)
+            )
+            select count(*) from path where pruned_at is not null";
         let space = self.space.clone();
         let any: i64 = on!(self, wire => sqlx::query_scalar(ANY)
             .bind(space.as_str()).bind(chat.as_str()).fetch_one(wire).await?);
         if any == 0 {
-            return Ok(None);
+            return Ok(false);
         }
-        let pruned: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+        let shown = shown.map_or("", MessageId::as_str).to_owned();
+        let pruned: i64 = on!(self, wire => sqlx::query_scalar(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str()).bind(MAX_STEPS)
-            .fetch_optional(wire).await?);
-        Ok(pruned.map(MessageId::new))
+            .bind(&shown).bind(MAX_COUNTED).fetch_one(wire).await?);
+        Ok(pruned > 0)
     }
 
     /// Whether `above` stands on the way from a message to the beginning, or is that message.
@@ -124,6 +141,30 @@ impl Link {
             .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str())
             .bind(MAX_STEPS).bind(above.as_str()).fetch_one(wire).await?);
         Ok(found > 0)
+    }
+
+    /// Where a stretch of the way to a leaf ends that shows a message: at the leaf, when the message is
+    /// among the last `last` of that way, and so many messages below it otherwise. `None` when the message
+    /// is not on that way.
+    pub async fn end_of_stretch(
+        &mut self,
+        chat: &ConversationId,
+        leaf: &MessageId,
+        message: &MessageId,
+        last: u32,
+        below: u32,
+    ) -> Result<Option<MessageId>, StoreError> {
+        const SQL: &str = upwards!(
+            ", here (depth) as (select min(depth) from path where message_id = $5)
+            select p.message_id from path p cross join here h
+            where p.depth = case when h.depth < $6 then 0 else h.depth - $7 end"
+        );
+        let space = self.space.clone();
+        let end: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(MAX_STEPS)
+            .bind(message.as_str()).bind(i64::from(last)).bind(i64::from(below))
+            .fetch_optional(wire).await?);
+        Ok(end.map(MessageId::new))
     }
 
     /// How many messages lie on the path to one leaf and not on the path to another.
@@ -151,7 +192,8 @@ impl Link {
     }
 
     /// Who said the last messages up to this one, at most so many. A person's words, and what came from a
-    /// file that names nobody, are nobody's.
+    /// file that names nobody, are nobody's; those of a persona that was removed for good are still not
+    /// another's.
     pub async fn voices(
         &mut self,
         chat: &ConversationId,
@@ -159,23 +201,24 @@ impl Link {
         most: i64,
     ) -> Result<Vec<Voice>, StoreError> {
         const SQL: &str = upwards!(
-            "select m.message_id, v.persona_id, v.name from path p
+            "select m.message_id, coalesce(r.persona_id, m.persona_id), v.name from path p
             cross join message m
             left join run r on r.space_id = $1 and r.run_id = m.run_id
             left join persona o on o.space_id = $1 and o.persona_id = m.persona_id
-            join persona_version v on v.space_id = $1
+            left join persona_version v on v.space_id = $1
                 and v.persona_id = coalesce(r.persona_id, o.persona_id)
                 and v.revision = coalesce(r.persona_revision, o.revision)
-            where m.space_id = $1 and m.message_id = p.message_id"
+            where m.space_id = $1 and m.message_id = p.message_id
+                and coalesce(r.persona_id, m.persona_id) is not null"
         );
         let space = self.space.clone();
-        let rows: Vec<(String, String, String)> = on!(self, wire => sqlx::query_as(SQL)
+        let rows: Vec<(String, String, Option<String>)> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(most)
             .fetch_all(wire).await?);
-        let voice = |(message, persona, name)| Voice {
+        let voice = |(message, persona, name): (String, String, Option<String>)| Voice {
             message: MessageId::new(message),
             persona: PersonaId::new(persona),
-            name,
+            name: name.unwrap_or_else(|| GONE_PERSONA.to_owned()),
         };
         Ok(rows.into_iter().map(voice).collect())
     }
@@ -201,7 +244,7 @@ impl Link {
         rows.into_iter().map(MarkedMessage::try_from).collect()
     }
 
-    /// The messages of a chat that a person marked or hid, the newest first.
+    /// The messages of a chat that a person marked or hid, the newest first. The condition is that of an index.
     pub async fn marked_messages(
         &mut self,
         chat: &ConversationId,

@@ -152,6 +152,19 @@ impl Link {
         Ok(rows.into_iter().map(MemberState::from).collect())
     }
 
+    /// Who speaks first in a chat, in the bin or not.
+    pub async fn first_speaker(
+        &mut self,
+        id: &ConversationId,
+    ) -> Result<Option<PersonaId>, StoreError> {
+        const SQL: &str = "select persona_id from chat_member
+            where space_id = $1 and conversation_id = $2 and position = 0";
+        let space = self.space.clone();
+        let persona: Option<String> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        Ok(persona.map(PersonaId::new))
+    }
+
     /// The chats of a persona, in the bin or not.
     pub async fn chats_of(
         &mut self,

@@ -18,43 +18,89 @@ use sqlx::{
     },
 };
 
-use super::{POSTGRES_MIGRATIONS, Pool, SQLITE_MIGRATIONS, Store, StoreError, news::Newsroom};
+use super::{
+    POSTGRES_MIGRATIONS, Pool, SQLITE_MIGRATIONS, Store, StoreError,
+    company::Company,
+    copy::{beside_sqlite, keep_private},
+    error::DAMAGED_TOLD,
+    news::Newsroom,
+};
 
 /// How long a writer waits for another program that holds the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a request waits for a connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(8);
+/// Older ones can corrupt a database in WAL mode with pooled connections (sqlite.org/wal.html).
+const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
+/// SQLite's result codes for a file that is only read, and one that cannot be opened.
+const READ_ONLY: u32 = 8;
+const NOT_OPENED: u32 = 14;
+/// So large a file is looked at whole whenever it is opened: that takes no longer than some tens of milliseconds.
+const CHECKED_ALWAYS: u64 = 16 * 1024 * 1024;
+/// And so large a one when its last program did not close it.
+const CHECKED_AFTER_CRASH: u64 = 512 * 1024 * 1024;
 const SQLITE_READERS: u32 = 8;
+/// A process that sleeps in the middle of a transaction loses it, and holds up others no longer than this.
+const ASLEEP: &str = "set idle_in_transaction_session_timeout = '30s'";
 const POSTGRES_CONNECTIONS: u32 = 16;
+
+/// How a file was left.
+#[derive(Clone, Copy, Debug)]
+enum Left {
+    /// By a program that closed it.
+    Closed,
+    /// By one that did not, or that still has it open.
+    Open,
+}
 
 impl Store {
     /// Opens the SQLite file, making it if it is not there.
     pub async fn open_sqlite(file: &Path) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::new()
+        keep_private(file).map_err(|error| StoreError::Unavailable(sqlx::Error::Io(error)))?;
+        let [wal, _] = beside_sqlite(file);
+        let left =
+            if wal.metadata().is_ok_and(|wal| wal.len() > 0) { Left::Open } else { Left::Closed };
+        let is_new = file.metadata().map_or(true, |file| file.len() == 0);
+        let mut options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
-            .auto_vacuum(SqliteAutoVacuum::Incremental)
             // An answer of "saved" must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             // The last page of every run's log is written again and again: let the WAL take it.
             .pragma("wal_autocheckpoint", "8000")
             .busy_timeout(BUSY_TIMEOUT);
+        let reading = options.clone().pragma("query_only", "on");
+        // Said of a file that is there, it would be written to the file by whoever opens it: readers would
+        // have to wait for writers.
+        if is_new {
+            options = options.auto_vacuum(SqliteAutoVacuum::Incremental);
+        }
         let write = SqlitePoolOptions::new()
             .max_connections(1)
-            // A file does not go away as a server does.
+            // A file does not go away as a server does, and a connection to it does not grow old.
             .test_before_acquire(false)
+            .max_lifetime(None)
+            .idle_timeout(None)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_with(options.clone())
-            .await?;
+            .connect_with(options)
+            .await
+            .map_err(unopened)?;
+        check_version(&write).await?;
         let read = SqlitePoolOptions::new()
             .max_connections(SQLITE_READERS)
             .test_before_acquire(false)
+            .max_lifetime(None)
+            .idle_timeout(None)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_lazy_with(options.pragma("query_only", "on"));
-        let store = Self::around(Pool::Sqlite { write, read });
+            .connect_lazy_with(reading);
+        // One reader is there from the beginning: opening one may not be possible on a full disk.
+        let reader = read.clone();
+        let store = Self::around(Pool::Sqlite { write, read }, Company::around(file));
+        store.check_whole(file, left).await?;
         store.migrate().await?;
+        drop(reader.acquire().await?);
         Ok(store)
     }
 
@@ -65,12 +111,33 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(POSTGRES_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
+            .after_connect(|wire, _| {
+                Box::pin(async move { sqlx::query(ASLEEP).execute(wire).await.map(drop) })
+            })
             .connect_lazy_with(options);
-        Ok(Self::around(Pool::Postgres(pool)))
+        Ok(Self::around(Pool::Postgres(pool), Company::default()))
     }
 
-    fn around(pool: Pool) -> Self {
-        Self { pool, ready: Arc::new(AtomicBool::new(false)), newsroom: Newsroom::default() }
+    /// Looks at all pages of a file, unless that takes long or somebody else has them open: of a damaged one the
+    /// first is often whole.
+    async fn check_whole(&self, file: &Path, left: Left) -> Result<(), StoreError> {
+        let Pool::Sqlite { write, .. } = &self.pool else { return Ok(()) };
+        let most = match left {
+            Left::Open => CHECKED_AFTER_CRASH,
+            Left::Closed => CHECKED_ALWAYS,
+        };
+        let bytes = file.metadata().map_or(0, |file| file.len());
+        if bytes > most || !self.company().is_empty() {
+            return Ok(());
+        }
+        let check = sqlx::query_scalar("pragma quick_check(1)").fetch_all(write).await;
+        let found: Vec<String> = check.map_err(unopened)?;
+        if found == ["ok"] { Ok(()) } else { Err(StoreError::Unusable(DAMAGED_TOLD.into())) }
+    }
+
+    fn around(pool: Pool, company: Company) -> Self {
+        let ready = Arc::new(AtomicBool::new(false));
+        Self { pool, ready, newsroom: Newsroom::default(), company }
     }
 
     /// Brings the tables up to date. Until it has succeeded, the store gives no link.
@@ -80,7 +147,7 @@ impl Store {
             Pool::Postgres(pool) => POSTGRES_MIGRATIONS.run(pool).await,
         };
         done.map_err(|error| match error {
-            MigrateError::Execute(source) => StoreError::from(source),
+            MigrateError::Execute(source) => unopened(source),
             MigrateError::VersionMissing(version) => StoreError::Unusable(format!(
                 "it was written by a newer Greenroom (migration {version} is unknown here)"
             )),
@@ -88,5 +155,80 @@ impl Store {
         })?;
         self.ready.store(true, Ordering::Release);
         Ok(())
+    }
+}
+
+/// Refuses a library that can corrupt the file, whatever this was compiled with.
+async fn check_version(pool: &sqlx::SqlitePool) -> Result<(), StoreError> {
+    let version: String = sqlx::query_scalar("select sqlite_version()").fetch_one(pool).await?;
+    let numbers: Vec<u32> = version.split('.').filter_map(|part| part.parse().ok()).collect();
+    if numbers.as_slice() >= OLDEST_SQLITE.as_slice() {
+        return Ok(());
+    }
+    Err(StoreError::Unusable(format!(
+        "SQLite {version} is too old: before 3.51.3 it can damage a database"
+    )))
+}
+
+/// Why a file cannot be opened, for the person who starts the server. Nothing was written to it.
+fn unopened(error: sqlx::Error) -> StoreError {
+    let code = match &error {
+        sqlx::Error::Database(problem) => {
+            problem.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff)
+        }
+        _ => None,
+    };
+    match code {
+        Some(READ_ONLY | NOT_OPENED) => StoreError::Unusable(
+            "the file, or the folder it is in, cannot be written. Whoever runs the server must be able \
+             to write there"
+                .into(),
+        ),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_library_that_runs_is_new_enough() {
+        let pool = sqlx::SqlitePool::connect("sqlite::memory:").await.unwrap();
+
+        assert!(check_version(&pool).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_is_written_is_on_the_disk_before_it_is_said_to_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_sqlite(&folder.path().join("greenroom.db")).await.unwrap();
+        let Pool::Sqlite { write, read } = &store.pool else { panic!("it is a file") };
+
+        for pool in [write, read] {
+            let synchronous: i64 =
+                sqlx::query_scalar("pragma synchronous").fetch_one(pool).await.unwrap();
+            assert_eq!(synchronous, 2, "FULL");
+        }
+        let only_reads: i64 =
+            sqlx::query_scalar("pragma query_only").fetch_one(read).await.unwrap();
+        assert_eq!(only_reads, 1);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_damaged_later_is_told_to_be_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("greenroom.db");
+        drop(Store::open_sqlite(&file).await.unwrap());
+        crate::store::settle_sqlite(&file).await.unwrap();
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[4096..].fill(0xa5);
+        std::fs::write(&file, bytes).unwrap();
+
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite:{}", file.display())).await.unwrap();
+        let failed = sqlx::query("select * from persona").fetch_all(&pool).await.unwrap_err();
+
+        let told = StoreError::from(failed).to_string();
+        assert!(told.contains("damaged") && told.contains("greenroom restore"), "{told}");
     }
 }

@@ -121,21 +121,39 @@ impl Link {
         Ok(ConversationKind::from_word(&kind))
     }
 
-    /// The conversations with a persona of one kind, the last first.
+    /// The conversations with a persona of one kind, the last first, from before one of them.
     pub async fn conversations(
         &mut self,
         persona: &PersonaId,
         kind: ConversationKind,
+        before: Option<&ConversationId>,
         limit: u32,
     ) -> Result<Vec<Conversation>, StoreError> {
         const SQL: &str = "select conversation_id, kind, persona_id, leaf_id, created_at
             from conversation where space_id = $1 and persona_id = $2 and kind = $3
                 and deleted_at is null and leaf_id is not null
-            order by conversation_id desc limit $4";
+                and ($4 = '' or conversation_id < $4)
+            order by conversation_id desc limit $5";
         let space = self.space.clone();
         let rows: Vec<ConversationRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(persona.as_str()).bind(kind.word()).bind(i64::from(limit))
+            .bind(space.as_str()).bind(persona.as_str()).bind(kind.word())
+            .bind(before.map_or("", |before| before.as_str())).bind(i64::from(limit))
             .fetch_all(wire).await?);
+        Ok(rows.into_iter().map(Conversation::from).collect())
+    }
+
+    /// All conversations of one kind in which something was said, the oldest first.
+    pub async fn conversations_for(
+        &mut self,
+        kind: ConversationKind,
+    ) -> Result<Vec<Conversation>, StoreError> {
+        const SQL: &str = "select conversation_id, kind, persona_id, leaf_id, created_at
+            from conversation where space_id = $1 and kind = $2
+                and deleted_at is null and leaf_id is not null
+            order by conversation_id";
+        let space = self.space.clone();
+        let rows: Vec<ConversationRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(kind.word()).fetch_all(wire).await?);
         Ok(rows.into_iter().map(Conversation::from).collect())
     }
 

@@ -38,6 +38,12 @@ impl StoreError {
 /// SQLite's result codes for: busy, locked, read-only by the system, I/O error, full, cannot open.
 const SQLITE_AWAY: [u32; 6] = [5, 6, 8, 10, 13, 14];
 
+/// And for: damaged, and no database at all.
+const SQLITE_DAMAGED: [u32; 2] = [11, 26];
+/// What is told of such a file.
+pub(super) const DAMAGED_TOLD: &str = "the file is damaged, or is no database. It was left as it is; bring a \
+                                       backup back with greenroom restore";
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
@@ -56,6 +62,12 @@ impl From<sqlx::Error> for StoreError {
             && problem.code().is_some_and(|code| code.len() == 5 && code.starts_with("40"))
         {
             return Self::Contended;
+        }
+        if let E::Database(problem) = &error
+            && let Some(code) = problem.code().filter(|code| code.len() < 5)
+            && code.parse::<u32>().is_ok_and(|code| SQLITE_DAMAGED.contains(&(code & 0xff)))
+        {
+            return Self::Unusable(DAMAGED_TOLD.into());
         }
         if away { Self::Unavailable(error) } else { Self::Failed(error) }
     }

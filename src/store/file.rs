@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use super::{Link, StoreError, branch::upwards, link::on, tree::MAX_STEPS};
 use crate::domain::{
-    id::{CallId, ConversationId, MessageId},
+    id::{CallId, ConversationId, MessageId, UserId},
     timestamp::Timestamp,
     virtual_file::{FileChange, FileInfo, VirtualFile},
 };
@@ -68,17 +68,41 @@ pub struct FileStep {
     pub after: Option<Vec<u8>>,
 }
 
-/// A statement that begins with the newest revision of each path that is seen from a place: `$5` is the
-/// message that is being written, and `$6` the one path that is wanted, or nothing.
+/// A statement that begins with the way to a place, as `way`, the nearest message first, and last the empty
+/// one, for what was put in before anything was said; that is `begun` when it was. `$5` is the message that
+/// is being written.
+macro_rules! way {
+    ($rest:expr) => {
+        upwards!(concat!(
+            ", begun (at) as (
+                select m.created_at from path p cross join message m
+                where m.space_id = $1 and m.message_id = p.message_id and p.parent_id is null
+            ), way (message_id, depth) as (
+                select message_id, depth from path
+                union all
+                select cast($5 as text), cast(-1 as bigint) where $5 <> ''
+                union all
+                select '', cast(9223372036854775807 as bigint)
+            )
+            ",
+            $rest
+        ))
+    };
+}
+
+/// A statement that begins with the revision of each path that is seen from a place: the newest of the
+/// nearest message that wrote it. What was put in after the way began, when the session had been begun anew,
+/// is another beginning's. `$6` is the one path that is wanted, or nothing.
 macro_rules! seen {
     ($rest:literal) => {
-        upwards!(concat!(
-            ", newest (path, revision) as (
-                select s.path, max(s.revision) from playground_file s
-                where s.space_id = $1 and s.conversation_id = $2 and ($6 = '' or s.path = $6)
-                    and (s.message_id in ('', $5)
-                        or s.message_id in (select message_id from path))
-                group by s.path
+        way!(concat!(
+            ", newest (path, revision, turn) as (
+                select s.path, s.revision,
+                    row_number() over (partition by s.path order by w.depth, s.revision desc)
+                from way w cross join playground_file s
+                where s.space_id = $1 and s.conversation_id = $2 and s.message_id = w.message_id
+                    and ($6 = '' or s.path = $6) and (w.message_id <> ''
+                        or s.created_at <= coalesce((select at from begun), s.created_at))
             )
             ",
             $rest
@@ -92,8 +116,8 @@ impl Link {
         const SQL: &str = seen!(
             "select f.path, f.revision, f.message_id, f.call_id, f.size, f.created_at
             from newest n cross join playground_file f
-            where f.space_id = $1 and f.conversation_id = $2 and f.path = n.path
-                and f.revision = n.revision and f.content is not null order by f.path"
+            where f.space_id = $1 and f.conversation_id = $2 and n.turn = 1
+                and f.path = n.path and f.revision = n.revision and f.content is not null order by f.path"
         );
         let space = self.space.clone();
         let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
@@ -113,8 +137,8 @@ impl Link {
         const SQL: &str = seen!(
             "select f.path, f.revision, f.message_id, f.call_id, f.size, f.created_at, f.content
             from newest n cross join playground_file f
-            where f.space_id = $1 and f.conversation_id = $2 and f.path = n.path
-                and f.revision = n.revision and f.content is not null order by f.path"
+            where f.space_id = $1 and f.conversation_id = $2 and n.turn = 1
+                and f.path = n.path and f.revision = n.revision and f.content is not null order by f.path"
         );
         let space = self.space.clone();
         let rows: Vec<WholeRow> = on!(self, wire => sqlx::query_as(SQL)
@@ -170,11 +194,12 @@ impl Link {
         const DONE: &str = "select path, revision, content from playground_file
             where space_id = $1 and conversation_id = $2 and call_id = $3 and message_id = $4
             order by path, revision";
-        const BEFORE: &str = upwards!(
-            "select f.content from playground_file f
-            where f.space_id = $1 and f.conversation_id = $2 and f.path = $6 and f.revision < $7
-                and (f.message_id in ('', $5) or f.message_id in (select message_id from path))
-            order by f.revision desc limit 1"
+        const BEFORE: &str = way!(
+            "select f.content from way w cross join playground_file f
+            where f.space_id = $1 and f.conversation_id = $2 and f.message_id = w.message_id
+                and f.path = $6 and f.revision < $7 and (w.message_id <> ''
+                    or f.created_at <= coalesce((select at from begun), f.created_at))
+            order by w.depth, f.revision desc limit 1"
         );
         let space = self.space.clone();
         let done: Vec<(String, i64, Option<Vec<u8>>)> = on!(self, wire => sqlx::query_as(DONE)
@@ -190,4 +215,88 @@ impl Link {
         }
         Ok(steps)
     }
+
+    /// Lets what was written with a message belong to another one: the first is not kept.
+    pub async fn move_files(
+        &mut self,
+        session: &ConversationId,
+        from: &MessageId,
+        to: &MessageId,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "update playground_file set message_id = $4
+            where space_id = $1 and conversation_id = $2 and message_id = $3";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(session.as_str()).bind(from.as_str()).bind(to.as_str())
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// What a revision of a file said; `None` when there is no such one, or it was deleted.
+    pub async fn file_revision(
+        &mut self,
+        session: &ConversationId,
+        path: &str,
+        revision: i64,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        const SQL: &str = "select content from playground_file
+            where space_id = $1 and conversation_id = $2 and path = $3 and revision = $4";
+        let space = self.space.clone();
+        let content: Option<Option<Vec<u8>>> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(session.as_str()).bind(path).bind(revision)
+            .fetch_optional(wire).await?);
+        Ok(content.flatten())
+    }
+
+    /// What somebody wrote to a file and could not save.
+    pub async fn unsaved_file(
+        &mut self,
+        session: &ConversationId,
+        path: &str,
+        who: &UserId,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        const SQL: &str = "select content from playground_file
+            where space_id = $1 and conversation_id = $2 and path = $3 and message_id = $4
+            order by revision desc limit 1";
+        let space = self.space.clone();
+        let content: Option<Option<Vec<u8>>> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(session.as_str()).bind(path).bind(aside(who).as_str())
+            .fetch_optional(wire).await?);
+        Ok(content.flatten())
+    }
+
+    /// Keeps what somebody wrote to a file and could not save, on no branch.
+    pub async fn keep_unsaved_file(
+        &mut self,
+        session: &ConversationId,
+        change: FileChange,
+        who: &UserId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.forget_unsaved_file(session, change.path.as_str(), who).await?;
+        let (leaf, writing) = (aside(who), MessageId::default());
+        let place = FilePlace { session: session.clone(), leaf, writing };
+        self.write_files(&place, None, &[change], at).await
+    }
+
+    /// Forgets what somebody wrote to a file and could not save.
+    pub async fn forget_unsaved_file(
+        &mut self,
+        session: &ConversationId,
+        path: &str,
+        who: &UserId,
+    ) -> Result<(), StoreError> {
+        const SQL: &str = "delete from playground_file
+            where space_id = $1 and conversation_id = $2 and path = $3 and message_id = $4";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(session.as_str()).bind(path).bind(aside(who).as_str())
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+}
+
+/// To what a text belongs that somebody could not save: no message is called so.
+fn aside(who: &UserId) -> MessageId {
+    MessageId::new(format!("unsaved-{who}"))
 }

@@ -24,4 +24,13 @@ impl Link {
             .bind(space.as_str()).bind(owner.as_str()).bind(now).execute(wire).await.map(drop)?);
         Ok(true)
     }
+
+    /// Whether this link's Space was made.
+    pub async fn is_there(&mut self) -> Result<bool, StoreError> {
+        const SQL: &str = "select count(*) from space where space_id = $1";
+        let space = self.space.clone();
+        let count: i64 = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).fetch_one(wire).await?);
+        Ok(count > 0)
+    }
 }

@@ -6,7 +6,7 @@
 //! the events of the runs soon after, and then forgets the round.
 
 use super::{EventRow, Link, Store, StoreError, link::on, run::to_json};
-use crate::domain::id::SpaceId;
+use crate::domain::id::{RunId, SpaceId};
 
 /// What the writer of the log has to keep at once.
 #[derive(Debug, Default)]
@@ -19,20 +19,35 @@ pub struct LogRound {
     pub forget: Option<i64>,
 }
 
+/// What became of a round.
+#[derive(Debug, Default, PartialEq)]
+pub struct KeptRound {
+    /// Which it is in the journal, if anything of it is.
+    pub round: Option<i64>,
+    /// The runs that another process ended meanwhile: nothing of theirs is kept.
+    pub ended: Vec<RunId>,
+}
+
 impl Store {
-    /// Keeps a round, and says which it is in the journal, if anything of it is.
-    pub async fn keep_round(&self, round: &LogRound) -> Result<Option<i64>, StoreError> {
+    /// Keeps a round.
+    pub async fn keep_round(&self, round: &LogRound) -> Result<KeptRound, StoreError> {
         if round.log.is_empty() && round.journal.is_empty() && round.forget.is_none() {
-            return Ok(None);
+            return Ok(KeptRound::default());
         }
         let mut link = self.write(&SpaceId::default()).await?;
-        link.append_events(&round.log).await?;
+        let ended = link.ended_elsewhere(&round.log).await?;
+        if ended.is_empty() {
+            link.append_events(&round.log).await?;
+        } else {
+            let rest = round.log.iter().filter(|row| !ended.contains(&row.run));
+            link.append_events(&rest.cloned().collect::<Vec<_>>()).await?;
+        }
         if let Some(before) = round.forget {
             link.forget_rounds(before).await?;
         }
-        let kept = link.keep_in_journal(&round.journal).await?;
+        let round = link.keep_in_journal(&round.journal).await?;
         link.commit().await?;
-        Ok(kept)
+        Ok(KeptRound { round, ended })
     }
 
     /// Puts what lies in the journal among the events of the runs. Nobody may be writing to it.

@@ -1,6 +1,9 @@
 //! A link to the database: opened for one Space, and good for that Space only.
 
-use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, Transaction, pool::PoolConnection};
+use sqlx::{
+    Connection, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    pool::PoolConnection,
+};
 
 use super::{Pool, Store, StoreError, news::Newsroom};
 use crate::domain::{
@@ -44,6 +47,23 @@ macro_rules! on {
 }
 pub(super) use on;
 
+/// Begins to write. A deferred transaction could not wait for the lock when it turns to writing.
+async fn begin_immediate(pool: &SqlitePool) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
+    match pool.begin_with("begin immediate").await {
+        // On a full disk SQLite takes a transaction back by itself. The connection does not learn of
+        // that and takes no other one, so it is given up.
+        Err(sqlx::Error::InvalidSavePointStatement) => {
+            let stuck = pool.acquire().await?.detach();
+            let begun = pool.begin_with("begin immediate").await;
+            // Closed last: with the last connection SQLite would remove what it has beside the file, and
+            // could not make it again where there is no room.
+            stuck.close().await?;
+            begun
+        }
+        begun => begun,
+    }
+}
+
 impl Link {
     pub(super) async fn read(store: &Store, space: &SpaceId) -> Result<Self, StoreError> {
         let held = match &store.pool {
@@ -55,10 +75,7 @@ impl Link {
 
     pub(super) async fn write(store: &Store, space: &SpaceId) -> Result<Self, StoreError> {
         let held = match &store.pool {
-            // A deferred transaction could not wait for the lock when it turns to writing.
-            Pool::Sqlite { write, .. } => {
-                Held::SqliteWrite(write.begin_with("begin immediate").await?)
-            }
+            Pool::Sqlite { write, .. } => Held::SqliteWrite(begin_immediate(write).await?),
             Pool::Postgres(pool) => Held::PostgresWrite(pool.begin().await?),
         };
         Ok(Self::new(store, space, held))

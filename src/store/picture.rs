@@ -165,22 +165,35 @@ impl Link {
         chat: &ConversationId,
         messages: &[&MessageId],
     ) -> Result<Vec<Picture>, StoreError> {
-        let sql = format!(
-            "select {COLUMNS} from picture where space_id = $1 and conversation_id = $2
-                and message_id >= $3 and message_id <= $4 and deleted_at is null
-            order by picture_id"
-        );
-        // Messages of a path lie close together; those of other branches are left out here.
-        let (Some(first), Some(last)) = (messages.iter().min(), messages.iter().max()) else {
-            return Ok(Vec::new());
+        let select = |wanted: &str| {
+            sqlx::AssertSqlSafe(format!(
+                "select {COLUMNS} from picture where space_id = $1 and conversation_id = $2
+                    and message_id {wanted} and deleted_at is null
+                order by picture_id"
+            ))
         };
         let space = self.space.clone();
-        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(space.as_str()).bind(chat.as_str()).bind(first.as_str()).bind(last.as_str())
-            .fetch_all(wire).await?);
-        let ours =
-            |row: &Row| messages.iter().any(|id| row.message_id.as_deref() == Some(id.as_str()));
-        rows.into_iter().filter(ours).map(Picture::try_from).collect()
+        let wanted: Vec<&str> = messages.iter().map(|id| id.as_str()).collect();
+        let rows: Vec<Row> = match self.wire() {
+            Wire::Sqlite(wire) => {
+                let listed = serde_json::json!(wanted).to_string();
+                sqlx::query_as(select("in (select value from json_each($3))"))
+                    .bind(space.as_str())
+                    .bind(chat.as_str())
+                    .bind(listed)
+                    .fetch_all(wire)
+                    .await?
+            }
+            Wire::Postgres(wire) => {
+                sqlx::query_as(select("= any($3)"))
+                    .bind(space.as_str())
+                    .bind(chat.as_str())
+                    .bind(wanted)
+                    .fetch_all(wire)
+                    .await?
+            }
+        };
+        rows.into_iter().map(Picture::try_from).collect()
     }
 
     /// How many pictures a message has.
@@ -271,7 +284,8 @@ impl Link {
         Ok(())
     }
 
-    /// Says that a picture is not there, and why. It counts for no budget then.
+    /// Says that a picture is not there, and why; the words that were found for it are kept. It counts for no
+    /// budget then.
     pub async fn miss_picture(
         &mut self,
         picture: &Picture,
@@ -279,12 +293,13 @@ impl Link {
         problem: Option<&str>,
     ) -> Result<(), StoreError> {
         const SQL: &str = "update picture set state = $3, problem = $4, asked_at = null,
-                cost_micros = null, updated_at = $5
+                cost_micros = null, updated_at = $5, wish = $6
             where space_id = $1 and picture_id = $2 and state <> 'done'";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(picture.id.as_str()).bind(state.word()).bind(problem)
-            .bind(now().0).execute(wire).await.map(drop)?);
+            .bind(now().0).bind(serde_json::json!(picture.wish).to_string())
+            .execute(wire).await.map(drop)?);
         self.tell(News::of_picture(&picture.id, picture.chat_id.as_ref()));
         Ok(())
     }

@@ -6,11 +6,12 @@ use sqlx::FromRow;
 use super::{Link, Store, StoreError, change::ChangeRow, link::on};
 use crate::domain::{
     actor::ActorKind,
-    change::{Change, ChangeState, Entity, EntityKind, Op},
+    change::{Change, ChangeState, Entity, EntityKind, Fields, Op},
     id::{ChangeId, ConversationId, PersonaId, RunId, SpaceId, UserId},
     list::Page,
     news::News,
     proposal::{Source, Sources},
+    run::Run,
     timestamp::Timestamp,
     version::Revision,
 };
@@ -42,6 +43,8 @@ pub struct ProposalRow {
     pub decided_at: Option<Timestamp>,
     /// What they said about it.
     pub note: String,
+    /// What was proposed at first, where a person has written it anew since.
+    pub proposed: Option<Fields>,
 }
 
 /// What a person decided about a draft.
@@ -83,6 +86,7 @@ struct Row {
     decision_note: Option<String>,
     from_revision: Option<i64>,
     to_revision: Option<i64>,
+    proposed: Option<String>,
 }
 
 /// What was read from elsewhere, as it is kept: drafts from before it was counted have a list.
@@ -93,6 +97,14 @@ enum KeptSources {
     Listed(Vec<Source>),
 }
 
+fn kept_sources(kept: String) -> Sources {
+    match serde_json::from_str(&kept) {
+        Ok(KeptSources::Counted(sources)) => sources,
+        Ok(KeptSources::Listed(named)) => Sources { named, more: 0 },
+        Err(_) => Sources::default(),
+    }
+}
+
 /// All columns of a change that a program reads.
 macro_rules! select_changes {
     ($rest:literal) => {
@@ -100,7 +112,8 @@ macro_rules! select_changes {
             "select change_id, entity_type, entity_id, op, patch, base_revision, state, summary,
                 reason, undoes, undone_by, proposed_by_kind, proposed_by_user_id,
                 proposed_by_persona_id, run_id, conversation_id, untrusted, created_at, expires_at,
-                decided_by_user_id, decided_at, decision_note, from_revision, to_revision
+                decided_by_user_id, decided_at, decision_note, from_revision, to_revision,
+                proposed
             from pending_changes ",
             $rest
         )
@@ -110,7 +123,6 @@ macro_rules! select_changes {
 impl Row {
     /// `None` for a row of a kind that this program does not know.
     fn into_proposal(self) -> Option<ProposalRow> {
-        let untrusted = self.untrusted.as_deref().map(serde_json::from_str::<KeptSources>);
         let change = Change {
             entity: Entity { kind: EntityKind::from_word(&self.entity_type)?, id: self.entity_id },
             op: Op::from_word(&self.op)?,
@@ -118,11 +130,7 @@ impl Row {
             base: self.base_revision,
             reason: self.reason,
             undoes: self.undoes.map(ChangeId::new),
-            untrusted: match untrusted.and_then(Result::ok) {
-                Some(KeptSources::Counted(sources)) => sources,
-                Some(KeptSources::Listed(named)) => Sources { named, more: 0 },
-                None => Sources::default(),
-            },
+            untrusted: self.untrusted.map(kept_sources).unwrap_or_default(),
         };
         Some(ProposalRow {
             row: ChangeRow {
@@ -144,11 +152,31 @@ impl Row {
             decided_by: self.decided_by_user_id.map(UserId::new),
             decided_at: self.decided_at.map(Timestamp),
             note: self.decision_note.unwrap_or_default(),
+            proposed: self.proposed.and_then(|proposed| serde_json::from_str(&proposed).ok()),
         })
     }
 }
 
 impl Link {
+    /// Whether what a thing says came from a file, and no person has written it since.
+    pub async fn is_brought_in(&mut self, entity: &Entity) -> Result<bool, StoreError> {
+        Ok(!self.brought_in(entity).await?.is_empty())
+    }
+
+    /// Where what a thing says came from, as long as no person has written it since.
+    pub async fn brought_in(&mut self, entity: &Entity) -> Result<Sources, StoreError> {
+        // What a persona wrote names what it had read, and takes nothing of that away.
+        const SQL: &str = "select untrusted from pending_changes
+            where space_id = $1 and entity_type = $2 and entity_id = $3 and state = 'applied'
+                and proposed_by_kind = 'person' and op in ('create', 'update')
+            order by change_id desc limit 1";
+        let space = self.space.clone();
+        let last: Option<(Option<String>,)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(entity.kind.word()).bind(entity.id.as_str())
+            .fetch_optional(wire).await?);
+        Ok(last.and_then(|(untrusted,)| untrusted).map(kept_sources).unwrap_or_default())
+    }
+
     /// A change of this Space, with who proposed it and who decided.
     pub async fn proposal(&mut self, id: &ChangeId) -> Result<ProposalRow, StoreError> {
         const SQL: &str = select_changes!("where space_id = $1 and change_id = $2");
@@ -159,7 +187,8 @@ impl Link {
     }
 
     /// What personas proposed and stands so, and what persons wrote and could not be saved at once: the
-    /// last first. With a persona: what its agent proposed, and what others proposed about it.
+    /// last first. With a persona: what its agent proposed, and what others proposed about it or its
+    /// test inputs.
     pub async fn proposals(
         &mut self,
         state: ChangeState,
@@ -172,7 +201,11 @@ impl Link {
                 and (proposed_by_kind = 'persona' or state = 'conflict'
                     or decided_by_user_id is not null)
                 and ($5 = '' or proposed_by_persona_id = $5
-                    or (entity_type = 'persona' and entity_id = $5))
+                    or (entity_type = 'persona' and entity_id = $5)
+                    or (entity_type = 'test_input' and (entity_id in
+                            (select test_input_id from test_input
+                                where space_id = $1 and persona_id = $5)
+                        or op = 'create' and patch like '%\"personaId\":\"' || $5 || '\"%')))
             order by change_id desc limit $4"
         );
         let space = self.space.clone();
@@ -205,6 +238,36 @@ impl Link {
         Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
     }
 
+    /// What a run proposed and still waits.
+    pub async fn waiting_of(&mut self, run: &RunId) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and run_id = $2 and state = 'pending'
+                and conversation_id =
+                    (select conversation_id from run where space_id = $1 and run_id = $2)
+            order by change_id"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(run.as_str()).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
+    /// What a conversation's runs proposed and still waits, the first first.
+    pub async fn waiting_in(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and conversation_id = $2 and proposed_by_kind = 'persona'
+                and state in ('pending', 'conflict')
+            order by change_id limit 50"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
     /// What was decided in a conversation since a moment, or taken back or left for too long since then:
     /// the first first.
     pub async fn decided_since(
@@ -224,6 +287,23 @@ impl Link {
         let space = self.space.clone();
         let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(conversation.as_str()).bind(since.0).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
+    /// What earlier runs of the same persona changed or proposed that answered the same message.
+    pub async fn changes_of_tries(&mut self, run: &Run) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and conversation_id = $2 and proposed_by_kind = 'persona'
+                and run_id in (select tried.run_id from run tried
+                    where tried.space_id = $1 and tried.message_id = $3 and tried.persona_id = $4
+                        and tried.run_id <> $5)
+            order by created_at, change_id limit 50"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(run.conversation_id.as_str())
+            .bind(run.message_id.as_str()).bind(run.persona_id.as_str()).bind(run.id.as_str())
+            .fetch_all(wire).await?);
         Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
     }
 
@@ -274,7 +354,8 @@ impl Link {
 
     /// Rewrites what could not be saved. `false` when it was decided on.
     pub async fn reword(&mut self, id: &ChangeId, change: &Change) -> Result<bool, StoreError> {
-        const SQL: &str = "update pending_changes set patch = $3, base_revision = $4
+        const SQL: &str = "update pending_changes
+            set proposed = coalesce(proposed, patch), patch = $3, base_revision = $4
             where space_id = $1 and change_id = $2 and state = 'conflict'";
         let space = self.space.clone();
         let patch = serde_json::json!(change.patch).to_string();

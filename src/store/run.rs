@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlx::{FromRow, QueryBuilder};
 
-use super::{Link, Store, StoreError, link::on};
+use super::{Link, StoreError, link::on};
 use crate::domain::{
     event::{RunEvent, Stamped},
     id::{ConversationId, MessageId, PersonaId, RunId, SpaceId, UserId},
@@ -133,30 +133,22 @@ pub struct Answered {
     pub kept: bool,
 }
 
-/// A run with the Space it is in.
-#[derive(Clone, Debug)]
-pub struct OwnedRun {
-    /// The Space.
-    pub space: SpaceId,
-    /// The run.
-    pub run: Run,
-}
-
 impl Link {
-    /// Keeps a new run. `false` when another one is going on at its place in the conversation.
+    /// Keeps a new run, begun with this key. `false` when another one is going on at its place in the conversation.
     pub async fn insert_run(
         &mut self,
         run: &Run,
         user: &UserId,
         node: &str,
+        key: &str,
     ) -> Result<bool, StoreError> {
         const SQL: &str = "insert into run
             (space_id, run_id, conversation_id, message_id, attempt, reply_id, persona_id,
                 persona_revision, user_id, model, status, spent, created_at, alive_at, node,
-                round_id, place, follows_id)
+                round_id, place, follows_id, service_key)
             values ($1, $2, $3, $4,
                 (select coalesce(max(attempt), 0) + 1 from run where space_id = $1 and message_id = $4),
-                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
+                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17)
             on conflict do nothing";
         let space = self.space.clone();
         let made = on!(self, wire => sqlx::query(SQL)
@@ -166,7 +158,7 @@ impl Link {
             .bind(&run.model).bind(run.status.word())
             .bind(serde_json::json!(run.spent).to_string()).bind(run.created_at.0).bind(node)
             .bind(run.round_id.as_str()).bind(run.place)
-            .bind(run.follows_id.as_ref().map(|message| message.as_str()))
+            .bind(run.follows_id.as_ref().map(|message| message.as_str())).bind(key)
             .execute(wire).await?.rows_affected());
         Ok(made > 0)
     }
@@ -207,6 +199,23 @@ impl Link {
         let space = self.space.clone();
         let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(space.as_str()).bind(reply.as_str()).fetch_optional(wire).await?);
+        row.map(Run::try_from).transpose()
+    }
+
+    /// The run of a conversation that announced this message, when it has ended.
+    pub async fn announced(
+        &mut self,
+        conversation: &ConversationId,
+        reply: &MessageId,
+    ) -> Result<Option<Run>, StoreError> {
+        let sql = format!(
+            "select {COLUMNS} from run where space_id = $1 and conversation_id = $2
+                and reply_id = $3 and status not in ('queued', 'running')"
+        );
+        let space = self.space.clone();
+        let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(space.as_str()).bind(conversation.as_str()).bind(reply.as_str())
+            .fetch_optional(wire).await?);
         row.map(Run::try_from).transpose()
     }
 
@@ -413,57 +422,6 @@ pub(super) fn counted(number: Option<u64>) -> Option<i64> {
 pub(super) fn to_json(thing: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(thing)
         .map_err(|error| StoreError::Failed(sqlx::Error::Encode(error.into())))
-}
-
-impl Store {
-    /// Says that the runs of this node go on, and gives those that it was asked to stop.
-    pub async fn keep_alive(&self, node: &str, at: Timestamp) -> Result<Vec<RunId>, StoreError> {
-        const ALIVE: &str = "update run set alive_at = $2
-            where node = $1 and status in ('queued', 'running')";
-        const ASKED: &str = "select run_id from run
-            where node = $1 and status in ('queued', 'running') and stop_asked_at is not null";
-        let mut link = self.write(&SpaceId::default()).await?;
-        on!(link, wire => sqlx::query(ALIVE).bind(node).bind(at.0).execute(wire).await.map(drop)?);
-        let asked: Vec<String> =
-            on!(link, wire => sqlx::query_scalar(ASKED).bind(node).fetch_all(wire).await?);
-        link.commit().await?;
-        Ok(asked.into_iter().map(RunId::new).collect())
-    }
-
-    /// Runs of any Space that have not ended, though their process may have: those of this node
-    /// (the caller knows which of them it keeps itself) and those of which nothing was heard since `before`.
-    pub async fn left_runs(
-        &self,
-        node: &str,
-        before: Timestamp,
-    ) -> Result<Vec<OwnedRun>, StoreError> {
-        #[derive(FromRow)]
-        struct Row {
-            space_id: String,
-            #[sqlx(flatten)]
-            run: RunRow,
-        }
-        let sql = format!(
-            "select space_id, {COLUMNS} from run
-                where status in ('queued', 'running')
-                    and (node = $1 or alive_at < $2)"
-        );
-        let mut link = self.read(&SpaceId::default()).await?;
-        let rows: Vec<Row> = on!(link, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
-            .bind(node).bind(before.0).fetch_all(wire).await?);
-        let owned = |row: Row| {
-            Ok(OwnedRun { space: SpaceId::new(row.space_id), run: Run::try_from(row.run)? })
-        };
-        rows.into_iter().map(owned).collect()
-    }
-
-    /// Whether other processes can use the same database.
-    pub fn is_shared(&self) -> bool {
-        match self.pool {
-            super::Pool::Sqlite { .. } => false,
-            super::Pool::Postgres(_) => true,
-        }
-    }
 }
 
 #[cfg(test)]

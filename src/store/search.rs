@@ -9,7 +9,7 @@ use super::{
 };
 use crate::domain::{
     change::{Entity, EntityKind},
-    id::SpaceId,
+    id::{PersonaId, SpaceId},
     search::{Document, SearchKind, Texts},
     timestamp::Timestamp,
 };
@@ -43,6 +43,29 @@ pub enum Wanted {
     Linking,
 }
 
+/// That a document is a chat in which a persona speaks, if one is named; it may be named by nothing.
+macro_rules! spoken_by {
+    ($document:literal, $speaker:literal) => {
+        concat!(
+            " and (",
+            $speaker,
+            " = '' or ",
+            $document,
+            ".kind = 'chat' and exists (
+                select 1 from chat_member o where o.space_id = ",
+            $document,
+            ".space_id
+                    and o.conversation_id = ",
+            $document,
+            ".entity_id
+                    and o.persona_id = ",
+            $speaker,
+            "))"
+        )
+    };
+}
+pub(super) use spoken_by;
+
 /// The texts of a document as far as they can stand for a title.
 macro_rules! beginnings {
     () => {
@@ -65,6 +88,7 @@ macro_rules! sqlite_found {
                 from search_words cross join search_document i indexed by search_document_scope
                 where i.document_id = search_words.rowid and search_words match $2
                     and i.space_id = $1 and ($3 = '' or i.kind = $3)",
+            spoken_by!("i", "$5"),
             $condition,
             " order by score desc, i.entity_id limit $4
             ) as best cross join search_document d
@@ -84,8 +108,9 @@ macro_rules! postgres_found {
             from search_document d join (
                 select kind, entity_id, cast(ts_rank(cast('{0, 0.05, 0.25, 1}' as real[]), words,
                     cast($2 as tsquery), 1) as float8) as score
-                from search_document
+                from search_document i
                 where space_id = $1 and words @@ cast($2 as tsquery) and ($3 = '' or kind = $3)",
+            spoken_by!("i", "$5"),
             $condition,
             " order by score desc, entity_id limit $4
             ) as best on best.kind = d.kind and best.entity_id = d.entity_id
@@ -207,11 +232,13 @@ impl Link {
     }
 
     /// The documents in which all terms occur, the best first. A match in the title counts twenty times,
-    /// in the secondary text five times as much as one in the body.
+    /// in the secondary text five times as much as one in the body. Where a persona is named, only chats in
+    /// which it speaks.
     pub async fn documents_with(
         &mut self,
         terms: &[Term],
         kind: Option<SearchKind>,
+        speaker: Option<&PersonaId>,
         limit: u32,
         wanted: Wanted,
     ) -> Result<Vec<FoundDocument>, StoreError> {
@@ -232,14 +259,15 @@ impl Link {
         };
         let space = self.space.clone();
         let (kind, limit) = (kind.map_or("", SearchKind::word), i64::from(limit));
+        let speaker = speaker.map_or("", PersonaId::as_str);
         let rows: Vec<Row> = match self.wire() {
             Wire::Sqlite(wire) => {
                 let query = sqlx::query_as(sqlite).bind(space.as_str()).bind(for_sqlite(terms));
-                query.bind(kind).bind(limit).fetch_all(wire).await?
+                query.bind(kind).bind(limit).bind(speaker).fetch_all(wire).await?
             }
             Wire::Postgres(wire) => {
                 let query = sqlx::query_as(postgres).bind(space.as_str()).bind(for_postgres(terms));
-                query.bind(kind).bind(limit).fetch_all(wire).await?
+                query.bind(kind).bind(limit).bind(speaker).fetch_all(wire).await?
             }
         };
         Ok(rows.into_iter().filter_map(Row::into_found).collect())

@@ -39,7 +39,11 @@ impl TryFrom<TraceRow> for (Run, ConversationKind, String) {
 
     fn try_from(row: TraceRow) -> Result<Self, StoreError> {
         let kind = ConversationKind::from_word(&row.kind);
-        Ok((row.run.try_into()?, kind, row.persona_name.unwrap_or_default()))
+        let run: Run = row.run.try_into()?;
+        // A model that speaks as itself is nobody's persona.
+        let own = Some(run.model.clone()).filter(|_| run.persona_id.as_str().is_empty());
+        let name = row.persona_name.or(own).unwrap_or_default();
+        Ok((run, kind, name))
     }
 }
 
@@ -71,12 +75,24 @@ impl Link {
         limit: u32,
     ) -> Result<TracePage, StoreError> {
         let looked = looked_through(filter);
+        let of_source = match filter.source {
+            Some(_) => {
+                "exists (select 1 from conversation k where k.space_id = $1
+                    and k.conversation_id = l.conversation_id and k.kind = $6)"
+            }
+            None => "$6 = ''",
+        };
+        // What is looked through is in an index; only what fits is read whole.
         let found = format!(
             "select {}, {BESIDE} from (
-                select {COLUMNS}, space_id, cost_micros, duration_ms {looked} limit $5) r {JOINS}
-            where ($6 = '' or c.kind = $6) and ($7 = '' or r.status = $7)
-                and coalesce(r.cost_micros, -1) >= $8 and coalesce(r.duration_ms, -1) >= $9
-            order by r.run_id desc limit $10",
+                select run_id from (
+                    select run_id, status, cost_micros, duration_ms, conversation_id
+                    {looked} limit $5) l
+                where ($7 = '' or status = $7) and coalesce(cost_micros, -1) >= $8
+                    and coalesce(duration_ms, -1) >= $9 and {of_source}
+                order by run_id desc limit $10) f
+            cross join run r {JOINS}
+            where r.space_id = $1 and r.run_id = f.run_id order by r.run_id desc",
             of_run()
         );
         let rare = filter.source.is_some()

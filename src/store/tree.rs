@@ -8,17 +8,18 @@ use sqlx::FromRow;
 
 use super::{Link, StoreError, branch::upwards, conversation::MessageRow, link::on};
 use crate::domain::{
+    chat::{GONE_PERSONA, MAX_FILE_MESSAGES},
     id::{ConversationId, MessageId, PersonaId},
     message::{Message, Part, PartBody},
+    search::SEARCHED_MESSAGES,
     timestamp::Timestamp,
     tree::{MAX_BESIDE, MAX_COUNTED, MAX_HIDDEN, MAX_SIBLINGS, PathMessage, TreeNode, excerpt},
 };
 
-/// The longest way that is gone in a tree.
-pub(super) const MAX_STEPS: i64 = 20_000;
-/// How many messages of a chat are searched.
-const SEARCHED_MESSAGES: i64 = 2000;
-/// How much of them.
+/// The longest way that is gone in a tree: as long as what a file may bring in, and as much again said after
+/// it.
+pub(super) const MAX_STEPS: i64 = 2 * MAX_FILE_MESSAGES as i64;
+/// How much of the newest messages of a chat is searched.
 const SEARCHED_BYTES: usize = 400_000;
 
 /// Something about the siblings `s` of a message `m`, itself among them: what is asked, before and after the
@@ -102,7 +103,7 @@ impl Link {
         const SQL: &str = upwards!(
             "select m.message_id, m.parent_id, m.role, m.parts, m.run_id, m.model, m.stop, m.spent,
                 m.created_at, m.label, m.bookmarked_at,
-                coalesce(r.persona_id, o.persona_id) as persona_id, r.persona_revision,
+                coalesce(r.persona_id, m.persona_id) as persona_id, r.persona_revision,
                 v.name as persona_name, ",
             of_siblings!(
                 "select count(*) from (select 1 from message s where ",
@@ -156,11 +157,13 @@ impl Link {
         let mut path = Vec::with_capacity(rows.len());
         for row in rows {
             let message = Message::try_from(row.message)?;
+            // Of one that was removed for good, nothing is known but that it was somebody else.
+            let gone = row.persona_id.as_ref().map(|_| GONE_PERSONA.to_owned());
             path.push(PathMessage {
                 content: message.text(),
                 persona_id: row.persona_id.map(PersonaId::new),
                 persona_revision: row.persona_revision,
-                persona_name: row.persona_name,
+                persona_name: row.persona_name.or(gone),
                 position: row.position,
                 siblings: row.siblings,
                 previous: row.previous.map(MessageId::new),

@@ -2,13 +2,21 @@
 
 use sqlx::FromRow;
 
-use super::{Link, StoreError, link::on, run::counted};
+use super::{
+    Link, StoreError,
+    link::{Wire, on},
+    run::counted,
+};
 use crate::domain::{
     budget::Taken,
-    id::{ConversationId, PersonaId},
+    id::{ConversationId, PersonaId, RunId, UserId},
     run::{Run, RunStatus},
+    timestamp::Timestamp,
     usage::{DaySum, Sum, day_of},
 };
+
+/// What people call what was asked for from a terminal, of no persona.
+const TERMINAL: &str = "Terminal";
 
 #[derive(FromRow)]
 struct DayRow {
@@ -30,8 +38,9 @@ impl From<DayRow> for DaySum {
         Self {
             day: row.day,
             model: row.model,
+            // What models answered as themselves, from a terminal, is nobody's.
+            name: row.name.or(row.persona_id.is_empty().then(|| TERMINAL.into())),
             persona: PersonaId::new(row.persona_id),
-            name: row.name,
             sum: Sum {
                 runs: number(row.runs),
                 errors: number(row.errors),
@@ -47,26 +56,45 @@ impl From<DayRow> for DaySum {
 impl Link {
     /// Adds what a run took that just ended to the sums of its day.
     pub(super) async fn count_usage(&mut self, run: &Run) -> Result<(), StoreError> {
+        let failed = matches!(run.status, RunStatus::Failed | RunStatus::Interrupted);
+        let (usage, cost) = (run.spent.usage, run.spent.cost_micros);
+        let sum = Sum {
+            runs: 1,
+            errors: u64::from(failed),
+            input_tokens: usage.input.unwrap_or_default(),
+            output_tokens: usage.output.unwrap_or_default(),
+            cost_micros: cost.unwrap_or_default(),
+            unpriced: u64::from(cost.is_none()),
+        };
+        self.add_usage(day_of(run.created_at), &run.model, &run.persona_id, sum).await
+    }
+
+    /// Adds something to the sums of a day, a model and a persona.
+    pub async fn add_usage(
+        &mut self,
+        day: i64,
+        model: &str,
+        persona: &PersonaId,
+        sum: Sum,
+    ) -> Result<(), StoreError> {
         const SQL: &str = "insert into usage_day
             (space_id, day, model, persona_id, runs, errors, input_tokens, output_tokens,
                 cost_micros, unpriced)
-            values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
             on conflict (space_id, day, model, persona_id) do update set
-                runs = usage_day.runs + 1,
+                runs = usage_day.runs + excluded.runs,
                 errors = usage_day.errors + excluded.errors,
                 input_tokens = usage_day.input_tokens + excluded.input_tokens,
                 output_tokens = usage_day.output_tokens + excluded.output_tokens,
                 cost_micros = usage_day.cost_micros + excluded.cost_micros,
                 unpriced = usage_day.unpriced + excluded.unpriced";
-        let failed = matches!(run.status, RunStatus::Failed | RunStatus::Interrupted);
-        let (usage, cost) = (run.spent.usage, run.spent.cost_micros);
+        let number = |number: u64| counted(Some(number)).unwrap_or_default();
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(day_of(run.created_at)).bind(&run.model)
-            .bind(run.persona_id.as_str()).bind(i64::from(failed))
-            .bind(counted(usage.input).unwrap_or_default())
-            .bind(counted(usage.output).unwrap_or_default())
-            .bind(counted(cost).unwrap_or_default()).bind(i64::from(cost.is_none()))
+            .bind(space.as_str()).bind(day).bind(model).bind(persona.as_str())
+            .bind(number(sum.runs)).bind(number(sum.errors))
+            .bind(number(sum.input_tokens)).bind(number(sum.output_tokens))
+            .bind(number(sum.cost_micros)).bind(number(sum.unpriced))
             .execute(wire).await.map(drop)?);
         Ok(())
     }
@@ -109,6 +137,88 @@ impl Link {
             .bind(space.as_str()).bind(conversation.as_str()).fetch_one(wire).await?);
         Ok(taken(sums))
     }
+
+    /// What the runs that go on may still take: those begun from this moment on, in one conversation if it
+    /// is named, without this one.
+    pub async fn held(
+        &mut self,
+        since: Timestamp,
+        conversation: Option<&ConversationId>,
+        without: Option<&RunId>,
+    ) -> Result<Taken, StoreError> {
+        const SQL: &str = "select cast(coalesce(sum(held_tokens), 0) as bigint),
+                cast(coalesce(sum(held_micros), 0) as bigint)
+            from run where space_id = $1 and status in ('queued', 'running')
+                and created_at >= $2 and ($3 = '' or conversation_id = $3) and run_id <> $4";
+        let space = self.space.clone();
+        let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(since.0)
+            .bind(conversation.map_or("", |one| one.as_str()))
+            .bind(without.map_or("", |run| run.as_str()))
+            .fetch_one(wire).await?);
+        Ok(taken(sums))
+    }
+
+    /// Says what a run that goes on may take in all.
+    pub async fn hold_for_run(&mut self, run: &RunId, held: Taken) -> Result<(), StoreError> {
+        const SQL: &str = "update run set held_tokens = $3, held_micros = $4
+            where space_id = $1 and run_id = $2";
+        let number = |number: u64| counted(Some(number)).unwrap_or_default();
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(run.as_str())
+            .bind(number(held.tokens)).bind(number(held.cost_micros))
+            .execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// How many runs a person began after a moment, counted up to so many, and when the first of those was.
+    pub async fn begun_by(
+        &mut self,
+        user: &UserId,
+        after: Timestamp,
+        most: u32,
+    ) -> Result<(u32, Timestamp), StoreError> {
+        const SQL: &str = "select count(*), coalesce(min(created_at), 0) from (
+                select created_at from run
+                where space_id = $1 and user_id = $2 and created_at > $3
+                order by created_at desc limit $4) as begun";
+        let space = self.space.clone();
+        let begun: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(user.as_str()).bind(after.0).bind(i64::from(most))
+            .fetch_one(wire).await?);
+        Ok(times(begun))
+    }
+
+    /// The same for the runs with a key, in whichever Space: nothing else is told of them.
+    pub async fn begun_with(
+        &mut self,
+        key: &str,
+        after: Timestamp,
+        most: u32,
+    ) -> Result<(u32, Timestamp), StoreError> {
+        const SQL: &str = "select count(*), coalesce(min(created_at), 0) from (
+                select created_at from run
+                where service_key = $1 and service_key <> '' and created_at > $2
+                order by created_at desc limit $3) as begun";
+        let begun: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
+            .bind(key).bind(after.0).bind(i64::from(most)).fetch_one(wire).await?);
+        Ok(times(begun))
+    }
+
+    /// Holds a name until the end of the transaction, so that what is counted under it stays true. On
+    /// SQLite a writer has the whole file to itself already.
+    pub async fn hold_count(&mut self, name: &str) -> Result<(), StoreError> {
+        const SQL: &str = "select pg_advisory_xact_lock(hashtextextended($1, 0))";
+        if let Wire::Postgres(wire) = self.wire() {
+            sqlx::query(SQL).bind(name).execute(wire).await.map(drop)?;
+        }
+        Ok(())
+    }
+}
+
+fn times((count, first): (i64, i64)) -> (u32, Timestamp) {
+    (u32::try_from(count).unwrap_or(u32::MAX), Timestamp(first))
 }
 
 fn taken((tokens, micros): (i64, i64)) -> Taken {

@@ -5,9 +5,9 @@
 use futures_util::TryStreamExt;
 use sqlx::FromRow;
 
-use super::{Link, Store, StoreError, link::on};
+use super::{Link, Store, StoreError, link::on, search::spoken_by};
 use crate::domain::{
-    id::SpaceId,
+    id::{PersonaId, SpaceId},
     search::{Document, SearchKind, Texts},
     timestamp::Timestamp,
 };
@@ -97,24 +97,30 @@ impl Store {
 }
 
 impl Link {
-    /// The documents nearest to a vector of this model, the nearest first, none further than `least`.
+    /// The documents nearest to a vector of this model, the nearest first, none further than `least`. Where a
+    /// persona is named, only chats in which it speaks.
     pub async fn nearest(
         &mut self,
         model: &str,
         vector: &[f32],
         kind: Option<SearchKind>,
+        speaker: Option<&PersonaId>,
         least: f32,
         limit: usize,
     ) -> Result<Vec<Near>, StoreError> {
-        const SQL: &str = "select kind, entity_id, vector from search_document
-            where space_id = $1 and vector is not null and ($2 = '' or kind = $2)
-                and substr(vector_of, 1, length($3) + 1) = $3 || '@'";
+        const SQL: &str = concat!(
+            "select i.kind, i.entity_id, i.vector from search_document i
+            where i.space_id = $1 and i.vector is not null and ($2 = '' or i.kind = $2)
+                and substr(i.vector_of, 1, length($3) + 1) = $3 || '@'",
+            spoken_by!("i", "$4")
+        );
         let space = self.space.clone();
-        let kind = kind.map_or("", SearchKind::word);
+        let (kind, speaker) =
+            (kind.map_or("", SearchKind::word), speaker.map_or("", PersonaId::as_str));
         let mut nearest: Vec<Near> = Vec::new();
         on!(self, wire => {
             let mut rows = sqlx::query_as::<_, (String, String, Vec<u8>)>(SQL)
-                .bind(space.as_str()).bind(kind).bind(model).fetch(wire);
+                .bind(space.as_str()).bind(kind).bind(model).bind(speaker).fetch(wire);
             // One row at a time: all vectors of a large Space are many megabytes.
             while let Some((kind, id, bytes)) = rows.try_next().await? {
                 let Some(kind) = SearchKind::from_word(&kind) else { continue };

@@ -53,6 +53,21 @@ impl SummaryRow {
 }
 
 impl Link {
+    /// The different system prompts that a persona had in its last versions.
+    pub async fn last_prompts(
+        &mut self,
+        id: &PersonaId,
+        versions: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        const SQL: &str = "select distinct system_prompt from (
+                select system_prompt from persona_version
+                where space_id = $1 and persona_id = $2 order by revision desc limit $3) as last";
+        let space = self.space.clone();
+        Ok(on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(i64::from(versions))
+            .fetch_all(wire).await?))
+    }
+
     /// The versions of a persona, newest first, below `before`.
     pub async fn versions(
         &mut self,

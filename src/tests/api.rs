@@ -297,12 +297,14 @@ async fn the_document_describes_every_route() {
             "/api/chats/{id}/update-persona",
             "/api/conversations/ambient",
             "/api/conversations/{id}/messages",
+            "/api/conversations/{id}/ratings",
             "/api/conversations/{id}/stream",
             "/api/live",
             "/api/messages/{id}",
             "/api/messages/{id}/edit",
             "/api/messages/{id}/prompt",
             "/api/messages/{id}/prune",
+            "/api/messages/{id}/rating",
             "/api/messages/{id}/regenerate",
             "/api/messages/{id}/restore",
             "/api/messages/{id}/test-input",
@@ -340,6 +342,7 @@ async fn the_document_describes_every_route() {
             "/api/storage/pages/{id}/versions/{revision}",
             "/api/storage/pages/{id}/versions/{revision}/restore",
             "/api/storage/personas",
+            "/api/storage/personas/import",
             "/api/storage/personas/{id}",
             "/api/storage/personas/{id}/answers",
             "/api/storage/personas/{id}/diff",
@@ -363,6 +366,15 @@ async fn the_document_describes_every_route() {
             "/api/storage/tasks/{id}/versions",
             "/api/storage/tasks/{id}/versions/{revision}",
             "/api/storage/tasks/{id}/versions/{revision}/restore",
+            "/api/terminal/find",
+            "/api/terminal/import",
+            "/api/terminal/problems",
+            "/api/terminal/sessions",
+            "/api/terminal/sessions/{sessionId}",
+            "/api/terminal/sessions/{sessionId}/drafts",
+            "/api/terminal/sessions/{sessionId}/messages",
+            "/api/terminal/sessions/{sessionId}/record",
+            "/api/terminal/sessions/{sessionId}/restore",
             "/api/traces",
             "/api/traces/{id}",
             "/api/usage",
@@ -370,6 +382,10 @@ async fn the_document_describes_every_route() {
             "/readyz",
         ]
     );
+    let events = &document["paths"]["/api/runs/{id}/events"]["get"]["responses"];
+    assert!(events["200"]["content"]["text/event-stream"].is_object(), "{events}");
+    let file = "/api/agents/{id}/playground/sessions/{sessionId}/files/{path}";
+    assert!(document["paths"][file]["put"]["responses"]["204"].is_object());
     let create = &document["paths"]["/api/storage/personas"]["post"];
     assert!(create["responses"]["201"]["content"]["application/json"]["schema"].is_object());
     let update = &document["paths"]["/api/storage/personas/{id}"]["put"];

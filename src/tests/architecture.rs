@@ -6,18 +6,22 @@ use std::{collections::BTreeSet, fs, path::Path};
 const FENCES: [&str; 2] = ["src/lib.rs", "src/app/platform.rs"];
 
 /// Which rooms a room may use.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("domain", &[]),
     ("store", &["domain"]),
     ("markdown", &["domain"]),
     ("fetch", &["domain"]),
     ("sandbox", &["domain"]),
+    ("yaml", &[]),
+    ("cards", &["domain"]),
     ("providers", &["domain"]),
     ("changes", &["domain", "store"]),
+    ("accounts", &["domain", "store", "changes"]),
     ("search", &["domain", "store", "providers", "changes"]),
-    ("agent", &["domain", "store", "providers", "sandbox", "changes", "search"]),
+    ("agent", &["domain", "store", "providers", "sandbox", "changes", "search", "yaml"]),
     ("traces", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("jobs", &["domain", "store", "providers", "changes", "search", "agent"]),
+    ("archive", &["domain", "store", "changes", "agent"]),
     ("config", &[]),
     (
         "state",
@@ -26,6 +30,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "store",
             "providers",
             "changes",
+            "accounts",
             "search",
             "agent",
             "traces",
@@ -38,8 +43,8 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     (
         "api",
         &[
-            "domain", "store", "changes", "search", "agent", "traces", "jobs", "state", "markdown",
-            "app",
+            "domain", "store", "cards", "changes", "accounts", "search", "agent", "traces", "jobs",
+            "state", "markdown", "app",
         ],
     ),
     ("app", &["domain"]),

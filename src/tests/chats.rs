@@ -4,10 +4,13 @@ mod background;
 mod branches;
 mod broken;
 mod files;
+mod imports;
 mod line;
 mod pages;
+mod place;
 mod replay;
 mod sent;
+mod settings;
 mod setup;
 mod several;
 mod tree;
@@ -34,13 +37,13 @@ async fn post(house: &House, path: &str, body: Value) -> Answer {
 }
 
 /// Waits for the end of the run that was just begun.
-async fn settle(house: &House, kept: &Value) {
+pub async fn settle(house: &House, kept: &Value) {
     let run = kept["runId"].as_str().unwrap();
     told(&house.send(request(Method::GET, &format!("/api/runs/{run}/events"), None)).await);
 }
 
 /// Says something, waits for the answer, and gives both messages.
-async fn say(house: &House, chat: &str, body: Value) -> (String, String) {
+pub async fn say(house: &House, chat: &str, body: Value) -> (String, String) {
     let kept = post(house, &format!("{chat}/messages"), body).await.good();
     settle(house, &kept).await;
     (text(&kept["id"]), text(&kept["replyId"]))

@@ -1,6 +1,7 @@
 //! The companion: talked with through the API, its tools, its drafts, and what nobody can make it do.
 
 mod conversation;
+mod corpus;
 mod outcomes;
 mod rail;
 mod safety;
@@ -45,7 +46,7 @@ fn events(answer: &Answer) -> Vec<(String, Value)> {
 }
 
 /// What came of a message.
-struct Told {
+pub struct Told {
     message: String,
     run: String,
     events: Vec<(String, Value)>,
@@ -70,7 +71,7 @@ impl Told {
 }
 
 /// Says something to the companion, and waits for the end of the answer.
-async fn say(house: &House, words: &str) -> Told {
+pub async fn say(house: &House, words: &str) -> Told {
     say_of(house, json!({"content": words})).await
 }
 
@@ -100,7 +101,7 @@ async fn trace(house: &House) -> Vec<(String, String, String)> {
 }
 
 /// What the companion's model is told when it makes these calls, one after another.
-async fn called(house: &House, calls: Value) -> Vec<(String, String, String)> {
+pub async fn called(house: &House, calls: Value) -> Vec<(String, String, String)> {
     let told = say(&playing(house, calls), "Go").await;
     assert_eq!(told.names().last(), Some(&"done"), "{:?}", told.events);
     assert!(told.words().ends_with("So be it."), "it went on to its end");
@@ -108,7 +109,7 @@ async fn called(house: &House, calls: Value) -> Vec<(String, String, String)> {
 }
 
 /// A house whose model makes these calls, one in each answer, and then says a word.
-fn playing(house: &House, calls: Value) -> House {
+pub fn playing(house: &House, calls: Value) -> House {
     let calls = calls.as_array().unwrap().iter();
     let mut answers: Vec<Value> =
         calls.map(|call| json!([{"call": {"name": call[0], "input": call[1]}}])).collect();
@@ -123,6 +124,6 @@ async fn made(house: &House, many: &str, fields: Value) -> String {
 }
 
 /// The drafts that wait.
-async fn waiting(house: &House) -> Vec<Value> {
+pub async fn waiting(house: &House) -> Vec<Value> {
     house.get("/api/pending-changes?limit=100").await.good()["items"].as_array().unwrap().clone()
 }

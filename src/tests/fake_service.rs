@@ -8,7 +8,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -16,7 +16,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::watch,
-    time::error::Elapsed,
+    time::{Instant, error::Elapsed, interval_at},
 };
 
 /// How long anything that must happen may take.
@@ -216,7 +216,7 @@ async fn answer(mut socket: TcpStream, shared: &Shared, asked: Asked) -> io::Res
         }
         socket.write_all(format!("{head}\r\n").as_bytes()).await?;
     }
-    let mut beat = reply.every.map(tokio::time::interval);
+    let mut beat = reply.every.map(|every| interval_at(Instant::now() + every, every));
     // An empty chunk would be the end.
     for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
         if let Some(beat) = &mut beat {

@@ -24,7 +24,10 @@ use greenroom::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::support::{Answer, House, error, on_both};
+use crate::{
+    hostile::collected,
+    support::{Answer, House, error, on_both},
+};
 
 on_both!(the_text_of_a_ref_is_fetched_as_its_next_version);
 
@@ -220,6 +223,11 @@ async fn nothing_but_the_public_internet_is_reached() {
         assert_eq!(fetcher.fetch(url).await.unwrap_err().status(), 422, "{url}");
     }
     assert_eq!(fetcher.fetch("http://unknown.test/").await.unwrap_err().status(), 502);
+    // A name of the public internet is nobody's here.
+    for url in collected("ssrf_urls.json", "payload") {
+        let told = fetcher.fetch(&url).await.unwrap_err();
+        assert!(matches!(told.status(), 422 | 502), "{url}: {told}");
+    }
     assert_eq!(canary.asked(), 0);
 }
 

@@ -5,6 +5,7 @@ use axum::{
     http::{Method, Request, header},
 };
 use greenroom::store::Store;
+use serde_json::json;
 
 use crate::support::{ADDRESS, House, error};
 
@@ -131,6 +132,44 @@ async fn pages_tell_the_browser_to_be_strict() {
     }
     let data = house.get("/api/storage/personas").await;
     assert!(data.header("content-security-policy").contains("default-src 'none'"));
+}
+
+/// What a model or a stranger wrote is no document of ours, even where a browser is made to show it.
+#[tokio::test]
+async fn what_is_no_page_is_shut_away_from_this_origin() {
+    let house = House::new().await;
+    let session = json!({"id": "a-session"});
+    let home = "/api/agents/optimist/playground/sessions";
+    house.call(Method::POST, home, session).await.good();
+    let file = format!("{home}/a-session/files/page.html");
+    let content = json!({"content": "<script>alert(1)</script>"});
+    house.call(Method::PUT, &file, content).await.good();
+    let chat =
+        house.call(Method::POST, "/api/chats", json!({"personaId": "optimist"})).await.good();
+    let chat = format!("/api/chats/{}", chat["id"].as_str().unwrap());
+    let picture =
+        house.call(Method::POST, "/api/pictures", json!({"prompt": "A lamp"})).await.good();
+    house.state.jobs.work_off().await.unwrap();
+    let picture = format!("/api/pictures/{}/file", picture["id"].as_str().unwrap());
+
+    for path in [
+        file.clone(),
+        format!("{home}/a-session/files.zip"),
+        format!("{chat}/export"),
+        format!("{chat}/markdown"),
+        picture,
+        "/api/openapi.json".into(),
+    ] {
+        let answer = house.get(&path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        let policy = answer.header("content-security-policy");
+        assert!(policy.split("; ").any(|part| part == "sandbox"), "{path}: {policy}");
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        assert_ne!(answer.header("content-type"), "text/html", "{path}");
+    }
+    let answer = house.get(&file).await;
+    assert!(answer.header("content-disposition").starts_with("attachment"), "{answer:?}");
 }
 
 #[tokio::test]

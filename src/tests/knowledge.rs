@@ -2,6 +2,7 @@
 
 use greenroom::domain::{
     actor::Actor,
+    audit::BinnedKind,
     change::{Change, ChangeState, Entity, EntityKind, Op},
     error::ApiError,
     id::{PageId, PersonaId, RefId, TaskId},
@@ -92,7 +93,7 @@ async fn a_page_lives_through_versions_and_the_bin(house: House) {
     let edit = Change::new(&id, Op::Update).set("title", "Ghost");
     assert_eq!(house.submit(edit).await, Err(ApiError::InBin { what: "page".into() }));
     let binned = house.read().await.bin(None, 50).await.unwrap().items;
-    assert_eq!((binned[0].entity_type, binned[0].title.as_str()), (EntityKind::Page, "Notes"));
+    assert_eq!((binned[0].entity_type, binned[0].title.as_str()), (BinnedKind::Page, "Notes"));
     house.gate().undo(&deleted.change_id.unwrap()).await.unwrap();
     assert_eq!(entry::<PageFields>(&house, "notes").await.revision, 3);
 

@@ -1,7 +1,7 @@
 //! More answers at once than a service takes on one connection.
 
 #[path = "../bench/encrypted.rs"]
-mod encrypted;
+pub mod encrypted;
 
 use std::convert::Infallible;
 

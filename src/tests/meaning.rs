@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use axum::http::Method;
 use greenroom::{
     domain::{
         change::{Change, Entity, Op},
@@ -25,6 +26,8 @@ on_both!(
     a_vector_is_made_again_when_its_text_changes,
     what_is_written_again_while_its_vector_is_made_stays_stale,
     words_alone_are_looked_for_while_the_service_fails,
+    whoever_is_typing_finds_by_meaning_and_never_waits_for_it,
+    the_page_says_how_it_was_looked_for,
     a_text_that_is_refused_does_not_hold_up_the_others,
     vectors_are_made_when_something_is_written_and_not_looked_for_otherwise,
 );
@@ -212,7 +215,7 @@ async fn words_alone_are_looked_for_while_the_service_fails(house: House) {
         (Reply::status(200, json!({"data": []})), "gave no vector"),
         (Reply::status(302, "").with("location", "http://127.0.0.1:9/"), "gave no vector"),
         (Reply::none(Then::Reset), "could not be reached"),
-        (Reply::none(Then::Stall), "could not be reached"),
+        (Reply::none(Then::Stall), "long in coming"),
     ];
     for (reply, why) in failures {
         let fake = FakeService::start().await;
@@ -235,6 +238,88 @@ async fn words_alone_are_looked_for_while_the_service_fails(house: House) {
     fake.play([Reply::status(503, "later"), vectors(&["a".into(), "b".into(), "c".into()])]);
     search.make_vectors().await.unwrap_err();
     assert_eq!(search.make_vectors().await.unwrap(), 3);
+}
+
+/// The palette looked for words alone.
+async fn whoever_is_typing_finds_by_meaning_and_never_waits_for_it(house: House) {
+    let fake = FakeService::start().await;
+    let search = asking(&house, &fake, "/v1");
+    furnish_with_vectors(&house, &fake, &search).await;
+    let house = house.searching(search);
+    let typed = async |house: &House, text: &str| -> Vec<String> {
+        let targets = house.function("find_targets", &[("text", text)]).await.good();
+        let labels = targets.as_array().unwrap().iter().map(|target| &target["label"]);
+        labels.map(|label| label.as_str().unwrap().to_owned()).collect()
+    };
+
+    // What has the words stands before what only means the same.
+    fake.play([vectors(&["on the waves".into()]), vectors(&["a wave".into()])]);
+    assert_eq!(typed(&house, "wavelike").await, ["Harbour"]);
+    assert_eq!(typed(&house, "nigh").await, ["Stove", "Harbour"]);
+    let asked = fake.asked();
+    assert_eq!(asked.iter().flat_map(inputs).collect::<Vec<_>>(), ["wavelike", "nigh"]);
+    // A letter or two mean nothing, and nobody is asked.
+    assert_eq!(typed(&house, "ni").await, ["Stove"]);
+    assert_eq!(fake.asked().len(), 0);
+
+    // One that is slow is not waited for, and for a while not asked again by whoever types.
+    fake.play([Reply::none(Then::Stall), vectors(&["on the waves".into()])]);
+    let fast = Duration::from_millis(1500);
+    let in_time = tokio::time::timeout(fast, typed(&house, "night")).await;
+    // That less was looked for is said, too.
+    let slow = "Only words were looked for: what they mean was long in coming.";
+    assert_eq!(in_time.expect("typing does not wait"), ["Stove", slow]);
+    assert_eq!(typed(&house, "nigh").await, ["Stove", slow]);
+    assert_eq!(fake.asked().len(), 1);
+    // Whoever searches can wait for longer.
+    let found = find(&house, &house.state.search, "wavelike").await;
+    assert_eq!((ids(&found), found.mode), (vec!["harbour"], SearchMode::Hybrid));
+    assert_eq!(fake.asked().len(), 1);
+
+    // One that fails is left alone by everybody.
+    let house = house.searching(asking(&house, &fake, "/v1"));
+    fake.play([Reply::status(503, "Not now.")]);
+    let busy = "Only words were looked for: the service for embeddings is busy.";
+    assert_eq!(typed(&house, "night").await, ["Stove", busy]);
+    let targets = house.function("find_targets", &[("text", "nigh & day")]).await.good();
+    let note = json!({"label": busy, "path": "/search?q=nigh%20%26%20day", "kind": "search"});
+    assert_eq!(targets, json!([note]));
+    let found = find(&house, &house.state.search, "night").await;
+    assert!(found.note.unwrap().contains("is busy"));
+    assert_eq!(fake.asked().len(), 1);
+}
+
+async fn the_page_says_how_it_was_looked_for(house: House) {
+    let fake = FakeService::start().await;
+    let search = asking(&house, &fake, "/v1");
+    furnish_with_vectors(&house, &fake, &search).await;
+    let house = house.searching(search);
+    let page = async |words: &str| {
+        let page = house.get(&format!("/search?q={words}")).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        page.text.replace("<!>", "")
+    };
+    let busy = "Only words were looked for: the service for embeddings is busy.";
+
+    fake.play([vectors(&["on the waves".into()]), Reply::status(503, "Not now.")]);
+    let both = page("wavelike").await;
+    let words = page("night").await;
+
+    assert!(both.contains("1 thing was found by words and by meaning."), "{both}");
+    assert!(both.contains("Harbour") && !both.contains("Only words"), "{both}");
+    assert!(words.contains(&format!("1 thing was found. {busy}")), "{words}");
+    // So says the API.
+    let told = house.get("/api/search?q=night").await.good();
+    assert_eq!((&told["mode"], &told["note"]), (&json!("fullText"), &json!(busy)));
+    // And so is the companion told.
+    let call = json!({"call": {"name": "search", "input": {"query": "night"}}});
+    let house = house.playing(&json!({"answers": [[call], [{"text": "There."}]]}));
+    let ambient = house.get("/api/conversations/ambient").await.good();
+    let path = format!("/api/conversations/{}/messages", ambient["id"].as_str().unwrap());
+    let said = house.call(Method::POST, &path, json!({"content": "Find it"})).await.good();
+    house.get(&format!("/api/runs/{}/events", said["runId"].as_str().unwrap())).await;
+    let messages = house.get(&path).await.good().to_string();
+    assert!(messages.contains("Stove") && messages.contains(busy), "{messages}");
 }
 
 async fn a_text_that_is_refused_does_not_hold_up_the_others(house: House) {

@@ -28,6 +28,7 @@ on_both!(
     several_drafts_are_decided_on_and_taken_back_at_once,
     the_audit_says_who_accepted_and_who_was_allowed_to_act,
     a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts,
+    what_a_person_makes_of_a_draft_that_does_not_fit_is_kept_with_it,
     two_decisions_at_once_are_one,
     saying_yes_and_no_at_once_is_one_decision,
     a_persons_own_refused_text_is_found_until_it_is_saved_or_left,
@@ -256,6 +257,31 @@ async fn a_draft_written_for_an_older_text_is_merged_or_shown_with_both_texts(ho
     let settled = json!({"revision": shown.revision, "patch": {"systemPrompt": own}});
     gate.approve(&same, &approval(settled)).await.unwrap();
     assert_eq!(prompt(&house, &id).await, own);
+}
+
+async fn what_a_person_makes_of_a_draft_that_does_not_fit_is_kept_with_it(house: House) {
+    let (id, draft) = drafted(&house, &PROMPT.replace("brief", "terse")).await;
+    let edit = Change::new(&id, Op::Update).set("systemPrompt", PROMPT.replace("brief", "short"));
+    house.submit(edit).await.unwrap();
+    let gate = house.gate();
+
+    let own = json!({"revision": 1, "patch": {"systemPrompt": PROMPT.replace("brief", "curt")}});
+    let refused = gate.approve(&draft, &approval(own)).await;
+
+    assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
+    let shown = gate.proposal(&draft).await.unwrap();
+    let texts: Vec<_> = shown.conflicts.iter().map(|text| (&*text.yours, &*text.theirs)).collect();
+    assert_eq!(
+        (shown.state, texts),
+        (
+            ChangeState::Conflict,
+            vec![(&*PROMPT.replace("brief", "curt"), &*PROMPT.replace("brief", "short"))]
+        )
+    );
+    // Marking changes says nothing in one's own words: what was kept stays.
+    let marked = approval(json!({"revision": 1, "hunks": {"systemPrompt": [0]}}));
+    assert!(matches!(gate.approve(&draft, &marked).await, Err(ApiError::Conflict(_))));
+    assert_eq!(gate.proposal(&draft).await.unwrap().conflicts, shown.conflicts);
 }
 
 async fn two_decisions_at_once_are_one(house: House) {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use greenroom::accounts::Secret;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -13,9 +14,12 @@ use tokio::{
     time::timeout,
 };
 
-use crate::pictures::{
-    services::{drawn, picture_file},
-    studio::Studio,
+use crate::{
+    pictures::{
+        services::{drawn, picture_file},
+        studio::Studio,
+    },
+    support::{On, postgres_database},
 };
 
 /// Longer than anything here should take.
@@ -28,6 +32,8 @@ const MAY_BE_LOST: Duration = Duration::from_millis(100);
 pub struct Server {
     process: Child,
     address: String,
+    /// What goes along with every request: nothing, or a line with a token.
+    proof: String,
 }
 
 impl Drop for Server {
@@ -38,22 +44,46 @@ impl Drop for Server {
 
 impl Server {
     /// Starts it on a free port and waits until it says where it is.
-    async fn start(data: &Path, script: &Path) -> Self {
+    pub async fn start(data: &Path, script: &Path) -> Self {
         Self::start_with(data, script, &[]).await
     }
 
+    /// Starts it again and again in the same place, which is gone on with at once.
+    async fn start_on(data: &Path, script: &Path, place: &[(&str, String)]) -> Self {
+        let server = Self::start_with(data, script, place).await;
+        // With PostgreSQL it listens a moment before it has looked there.
+        let ready = async {
+            let history = "/api/persona-agent/history?personaId=optimist";
+            loop {
+                let (status, told) = server.ask("GET", history, None).await;
+                let told: Value = serde_json::from_str(&told).unwrap_or_default();
+                if status == 200 && told["runId"].is_null() {
+                    return;
+                }
+            }
+        };
+        timeout(PATIENCE, ready).await.expect("what was left is not found");
+        server
+    }
+
     pub async fn start_with(data: &Path, script: &Path, variables: &[(&str, String)]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_greenroom"))
-            .args(["serve", "--addr", "127.0.0.1:0", "--demo-pace", "at-once", "--data"])
-            .arg(data)
-            .arg("--demo-script")
-            .arg(script)
-            .env("DATABASE_URL", "")
-            .envs(variables.iter().cloned())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom"));
+        command.args(arguments(data, script));
+        command.envs(variables.iter().cloned());
+        Self::run(command).await
+    }
+
+    /// Starts it by this command and waits until it says where it is.
+    pub async fn run(command: Command) -> Self {
+        Self::run_telling(command, Stdio::null()).await
+    }
+
+    /// The same; what it logs goes there.
+    pub async fn run_telling(mut command: Command, log: Stdio) -> Self {
+        if command.get_envs().all(|(name, _)| name != "DATABASE_URL") {
+            command.env("DATABASE_URL", "");
+        }
+        let mut process = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let out = process.stdout.take().unwrap();
         let line = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
@@ -62,23 +92,57 @@ impl Server {
         });
         let line = timeout(PATIENCE, line).await.unwrap().unwrap();
         let address = line.trim().rsplit_once("http://").unwrap().1.to_owned();
-        Self { process, address }
+        Self { process, address, proof: String::new() }
+    }
+
+    /// Asks with this token from now on.
+    pub fn show(&mut self, token: &Secret) {
+        self.proof = format!("authorization: Bearer {}\r\n", token.expose());
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Asks it to end, as `kill` does, and waits until it has: how it ended, and after how long.
+    pub async fn terminate(mut self) -> (std::process::ExitStatus, Duration) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let asked = Instant::now();
+        let ended = tokio::task::spawn_blocking(move || {
+            let status = self.process.wait().unwrap();
+            std::mem::forget(self);
+            status
+        });
+        (timeout(PATIENCE, ended).await.unwrap().unwrap(), asked.elapsed())
     }
 
     /// As `kill -9` does.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    async fn send(&self, method: &str, path: &str, body: Option<&Value>) -> BufReader<TcpStream> {
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> BufReader<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let body = body.map(Value::to_string).unwrap_or_default();
         let head = format!(
             "{method} {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\n\r\n",
+             content-length: {}\r\n{}\r\n",
             self.address,
-            body.len()
+            body.len(),
+            self.proof
         );
         stream.write_all((head + &body).as_bytes()).await.unwrap();
         BufReader::new(stream)
@@ -86,19 +150,20 @@ impl Server {
 
     /// The status and the body of an answer that comes to its end.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, String) {
-        let mut answer = String::new();
+        let mut answer = Vec::new();
         let mut stream = self.send(method, path, body).await;
-        timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        let answer = String::from_utf8_lossy(&answer);
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub async fn get(&self, path: &str) -> Value {
         let (_, body) = self.ask("GET", path, None).await;
         serde_json::from_str(&body).unwrap_or_else(|_| panic!("{path}: {body}"))
     }
 
-    async fn chat(&self, message: &str) -> Chat {
+    pub async fn chat(&self, message: &str) -> Chat {
         self.chat_with("optimist", message).await
     }
 
@@ -114,7 +179,7 @@ pub struct Chat {
 }
 
 impl Chat {
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         loop {
             let mut line = String::new();
             let read = timeout(PATIENCE, self.stream.read_line(&mut line)).await.unwrap().unwrap();
@@ -138,19 +203,49 @@ impl Chat {
     }
 }
 
+/// What the program is told, to serve from here.
+pub fn arguments(data: &Path, script: &Path) -> Vec<std::ffi::OsString> {
+    let fixed = ["serve", "--addr", "127.0.0.1:0", "--demo-pace", "at-once", "--data"];
+    let mut all: Vec<std::ffi::OsString> = fixed.map(Into::into).into();
+    all.extend([data.into(), "--demo-script".into(), script.into()]);
+    all
+}
+
 pub fn script(folder: &Path, answers: &Value) -> std::path::PathBuf {
     let file = folder.join("script.json");
     std::fs::write(&file, json!({"loop": true, "answers": answers}).to_string()).unwrap();
     file
 }
 
+/// What tells the program where the rows are.
+async fn place(on: On) -> Vec<(&'static str, String)> {
+    match on {
+        On::Sqlite => Vec::new(),
+        // A server with a name finds what it left itself at once, and not after some silence.
+        On::Postgres => vec![
+            ("DATABASE_URL", postgres_database().await),
+            ("GREENROOM_NODE", "the-only-one".to_owned()),
+        ],
+    }
+}
+
 #[tokio::test]
 async fn killed_in_the_middle_of_an_answer_it_keeps_the_question_and_all_but_the_last_words() {
+    killed_in_an_answer(On::Sqlite).await;
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_an_answer_it_keeps_the_same_in_postgres() {
+    killed_in_an_answer(On::Postgres).await;
+}
+
+async fn killed_in_an_answer(on: On) {
+    let place = place(on).await;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let endless = json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 2}}]]);
     let script = script(folder.path(), &endless);
-    let mut server = Server::start(&data, &script).await;
+    let mut server = Server::start_on(&data, &script, &place).await;
     let mut chat = server.chat("Tell me everything.").await;
     // Until some were said long enough ago, however late they are read here.
     let mut words = chat.words(60).await;
@@ -162,7 +257,7 @@ async fn killed_in_the_middle_of_an_answer_it_keeps_the_question_and_all_but_the
     let killed = Instant::now();
     server.kill();
 
-    let server = Server::start(&data, &script).await;
+    let server = Server::start_on(&data, &script, &place).await;
 
     let history = server.get("/api/persona-agent/history?personaId=optimist").await;
     assert_eq!(history["turns"][0]["content"], "Tell me everything.");
@@ -204,13 +299,23 @@ async fn offers_to_repeat_or_go_on(server: &Server, run: &str) {
 
 #[tokio::test]
 async fn killed_while_it_writes_it_has_applied_each_change_whole_or_not_at_all() {
+    killed_in_a_write(On::Sqlite).await;
+}
+
+#[tokio::test]
+async fn killed_while_it_writes_it_has_done_the_same_in_postgres() {
+    killed_in_a_write(On::Postgres).await;
+}
+
+async fn killed_in_a_write(on: On) {
+    let place = place(on).await;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let rename =
         |name: &str| json!([{"call": {"name": "update_persona_name", "input": {"name": name}}}]);
     let script = script(folder.path(), &json!([rename("A"), rename("B")]));
     for kills in [2, 5, 9] {
-        let mut server = Server::start(&data, &script).await;
+        let mut server = Server::start_on(&data, &script, &place).await;
         let mut chat = server.chat("Rename it again and again.").await;
         let mut results = 0;
         while results < kills {
@@ -219,7 +324,7 @@ async fn killed_while_it_writes_it_has_applied_each_change_whole_or_not_at_all()
         server.kill();
     }
 
-    let server = Server::start(&data, &script).await;
+    let server = Server::start_on(&data, &script, &place).await;
 
     let persona = server.get("/api/storage/personas/optimist").await;
     let versions = server.get("/api/storage/personas/optimist/versions?limit=200").await;

@@ -149,6 +149,23 @@ async fn an_answer_that_was_cut_off_can_be_gone_on_with() {
     assert_eq!((&words[1].1, &words[3].1), (&"One, two".into(), &", three.".into()));
 }
 
+#[tokio::test]
+async fn the_demo_goes_on_where_it_was_stopped() {
+    // The beginning of what it says by itself.
+    let house = House::new().await.playing(&json!({"answers": [[{"text": "6*7 "}, "stall"]]}));
+    let mut chat = house.stream(saying("What is 6*7?")).await;
+    some_words(&mut chat).await;
+    let path = format!("/api/runs/{}", chat.run());
+    house.call(Method::POST, &format!("{path}/stop"), json!({})).await.good();
+
+    let on = house.call(Method::POST, &format!("{path}/continue"), json!({})).await.good();
+    told(&house.send(watching(on["id"].as_str().unwrap(), 0)).await);
+
+    let words = turns(&house).await;
+    assert_eq!(words.len(), 4, "{words:?}");
+    assert_eq!(format!("{}{}", words[1].1, words[3].1), "6*7 = 42.");
+}
+
 async fn two_messages_in_the_same_moment_start_one_run(house: House) {
     let house = house.playing(&json!({"answers": [["stall"], ["stall"]]}));
     let (one, two) = tokio::join!(house.status(saying("One")), house.status(saying("Two")),);

@@ -1,12 +1,16 @@
 //! Talking with models whose services are a fake on a real socket: what is sent, what is shown, what
 //! is asked again, what is kept, and what is never told.
 
+mod again;
 mod breaks;
 mod canary;
 mod conversation;
 mod keys;
+mod lies;
+mod limits;
 mod patience;
 mod retries;
+mod sealed;
 mod thoughts;
 mod tools;
 pub mod wire;
@@ -58,9 +62,19 @@ fn patient() -> TimeLimits {
     TimeLimits { retry: Duration::from_millis(1), ..TimeLimits::default() }
 }
 
-/// The key in this variable.
+/// The key in this variable. No piece of it is a word, or stands anywhere else.
 fn key_in(variable: &str) -> String {
-    format!("{CANARY}-{}-0123456789", variable.to_lowercase())
+    const LETTERS: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut state = variable.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |state, byte| {
+        (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let scrambled = (0..32).map(|_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(LETTERS[(state >> 40) as usize % LETTERS.len()])
+    });
+    format!("{CANARY}-{}", scrambled.collect::<String>())
 }
 
 impl Stage {

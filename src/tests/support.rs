@@ -1,13 +1,17 @@
 //! A house to test in: a store on a real database, and the router in front of it.
 
+mod answer;
+
 use std::{collections::HashMap, sync::Arc};
 
+pub use answer::{Answer, Events, error, told};
 use axum::{
     Router,
     body::Body,
-    http::{HeaderMap, Method, Request, StatusCode, header},
+    http::{HeaderName, Method, Request, StatusCode, header},
 };
 use greenroom::{
+    accounts::{Access, Mode, Peers},
     agent::{Agent, Limits, Node},
     app::shell::SiteFiles,
     changes::{Gate, Scope},
@@ -20,10 +24,10 @@ use greenroom::{
     },
     fetch::Fetcher,
     jobs::Jobs,
-    providers::{Demo, Pace, Providers, Script, TimeLimits},
+    providers::{Demo, Pace, Providers, Script, Seal, TimeLimits},
     search::Search,
     server::{Hosts, router},
-    state::AppState,
+    state::{AppState, Desk},
     store::{Link, Store},
 };
 use http_body_util::BodyExt;
@@ -44,7 +48,9 @@ pub enum On {
 /// A store with the samples in it, and the router in front of it.
 pub struct House {
     pub state: AppState,
-    router: Router,
+    pub router: Router,
+    /// What goes along with every request: a cookie, or a token.
+    proof: Option<(HeaderName, String)>,
     /// Held so that the file lives as long as the house.
     folder: Option<Arc<TempDir>>,
 }
@@ -97,6 +103,16 @@ impl House {
         house
     }
 
+    /// A house whose variables are looked up like this.
+    pub async fn in_environment(
+        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        let (store, folder) = store(On::Sqlite).await;
+        let house = Self::asking(store, folder, TimeLimits::default(), environment);
+        Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
+        house
+    }
+
     /// A house around a store that may not even work.
     pub fn around(store: Store, folder: Option<TempDir>) -> Self {
         Self::asking(store, folder, TimeLimits::default(), |_| None)
@@ -112,19 +128,67 @@ impl House {
         let files = SiteFiles { style, tool_style, program: None };
         let site = site_options("Leptos.toml".as_ref()).unwrap();
         let demo = Demo::new(Pace::AtOnce);
+        let seal = folder.as_ref().map(|folder| Seal::at(folder.path().join("seal.key")));
         let providers = Providers::new(limits, demo, Arc::new(environment)).unwrap();
+        let providers = match seal {
+            Some(seal) => providers.sealing(seal),
+            None => providers,
+        };
         let search = Search::new(store.clone());
         let agent = Agent::new(store.clone(), providers, search, Limits::default(), "test".into());
         let state = AppState::new(store, site, files, agent);
-        Self { router: routed(&state), state, folder: folder.map(Arc::new) }
+        Self { router: routed(&state), state, proof: None, folder: folder.map(Arc::new) }
     }
 
     /// The same store, seen from another Space with its own owner.
     pub async fn neighbour(&self) -> House {
         let mut state = self.state.clone();
         state.scope = Scope { space: "next-door".into(), user: "neighbour".into() };
+        state.access = Arc::new(Access::decided(Mode::Local(Peers::Within)));
         Gate::found_space(&state.store, &state.scope, "Next door").await.unwrap();
-        Self { router: routed(&state), state, folder: None }
+        Self { router: routed(&state), state, proof: None, folder: None }
+    }
+
+    /// The same store, where people come in like this.
+    pub fn in_mode(&self, mode: Mode) -> House {
+        self.with_access(Access::decided(mode))
+    }
+
+    /// The same store, with this way in.
+    pub fn with_access(&self, access: Access) -> House {
+        let mut state = self.state.clone();
+        state.access = Arc::new(access);
+        if state.access.has_accounts() {
+            state.agent.fence_services();
+        }
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
+    }
+
+    /// The same house, seen by whoever has this header.
+    pub fn seen_by(&self, name: HeaderName, value: &str) -> House {
+        let (router, state) = (self.router.clone(), self.state.clone());
+        let proof = Some((name, value.to_owned()));
+        Self { router, state, proof, folder: self.folder.clone() }
+    }
+
+    /// The same house for the same person, who has asked for nothing yet.
+    pub fn afresh(&self) -> House {
+        let (router, state) = (routed(&self.state), self.state.clone());
+        Self { router, state, proof: self.proof.clone(), folder: self.folder.clone() }
+    }
+
+    fn proven(&self, mut request: Request<Body>) -> Request<Body> {
+        if let Some((name, value)) = &self.proof {
+            request.headers_mut().insert(name.clone(), value.parse().unwrap());
+        }
+        request
+    }
+
+    /// The same store, seen from another Space.
+    pub fn seen_from(&self, scope: Scope) -> House {
+        let mut state = self.state.clone();
+        state.scope = scope;
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
     }
 
     /// The same store behind another process, in which the demo model plays this script.
@@ -154,21 +218,28 @@ impl House {
         let mut state = self.state.clone();
         let (store, search) = (state.store.clone(), state.search.clone());
         state.agent = Agent::new(store, providers, search, limits, node);
-        Self { router: routed(&state), state, folder: self.folder.clone() }
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
+    }
+
+    /// The same store behind another process, which searches like this.
+    pub fn searching(&self, search: Search) -> House {
+        let mut state = self.state.clone();
+        state.search = search;
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
     }
 
     /// The same store behind another process, which fetches like this.
     pub fn fetching(&self, fetcher: Fetcher) -> House {
         let mut state = self.state.clone();
         state.fetcher = fetcher;
-        Self { router: routed(&state), state, folder: self.folder.clone() }
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
     }
 
     /// The same store behind another process, whose work is done like this.
     pub fn working(&self, jobs: Jobs) -> House {
         let mut state = self.state.clone();
         state.jobs = jobs;
-        Self { router: routed(&state), state, folder: self.folder.clone() }
+        Self { router: routed(&state), state, proof: None, folder: self.folder.clone() }
     }
 
     /// Answers on a real socket, for as long as the test goes on, and says where.
@@ -195,12 +266,12 @@ impl House {
 
     /// Sends a request and gives the status; what is streamed back is left.
     pub async fn status(&self, request: Request<Body>) -> StatusCode {
-        self.router.clone().oneshot(request).await.unwrap().status()
+        self.router.clone().oneshot(self.proven(request)).await.unwrap().status()
     }
 
     /// Sends a request and gives what is streamed back, event by event.
     pub async fn stream(&self, request: Request<Body>) -> Events {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.router.clone().oneshot(self.proven(request)).await.unwrap();
         assert_eq!(response.status(), 200);
         Events {
             headers: response.headers().clone(),
@@ -209,9 +280,14 @@ impl House {
         }
     }
 
+    /// The owner's desk.
+    pub fn desk(&self) -> Desk {
+        self.state.desk(&self.state.local_owner())
+    }
+
     /// The gate, as the owner stands before it.
     pub fn gate(&self) -> Gate {
-        self.state.desk().gate
+        self.desk().gate
     }
 
     /// The gate, as somebody else stands before it.
@@ -236,6 +312,11 @@ impl House {
         id
     }
 
+    /// The database's file.
+    pub fn database_file(&self) -> std::path::PathBuf {
+        self.folder.as_ref().expect("the database is not a file").path().join("greenroom.db")
+    }
+
     /// All that the database has written, byte by byte.
     pub fn database_bytes(&self) -> Vec<u8> {
         let folder = self.folder.as_ref().expect("the database is not a file").path();
@@ -244,7 +325,7 @@ impl House {
     }
 
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.router.clone().oneshot(self.proven(request)).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         Answer {
@@ -278,7 +359,12 @@ pub fn server_functions() -> Vec<&'static str> {
     leptos::server_fn::axum::server_fn_paths().map(|(path, _)| path).collect()
 }
 
-fn form_request(path: &str, from: &str, fields: &[(&str, &str)], accept: &str) -> Request<Body> {
+pub fn form_request(
+    path: &str,
+    from: &str,
+    fields: &[(&str, &str)],
+    accept: &str,
+) -> Request<Body> {
     let body: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
     Request::builder()
@@ -310,91 +396,6 @@ pub fn request(method: Method, path: &str, body: Option<Vec<u8>>) -> Request<Bod
         }
         None => builder.body(Body::empty()).unwrap(),
     }
-}
-
-/// Server-sent events, as they come.
-pub struct Events {
-    pub headers: HeaderMap,
-    body: Body,
-    rest: String,
-}
-
-impl Events {
-    /// The next event: its id and its data. `None` at the end.
-    pub async fn next(&mut self) -> Option<(Option<u64>, Value)> {
-        loop {
-            if let Some((event, rest)) = self.rest.split_once("\n\n") {
-                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
-                let id = field("id: ").map(|id| id.parse().unwrap());
-                let data = field("data: ").map(|data| serde_json::from_str(data).unwrap());
-                self.rest = rest.to_owned();
-                match data {
-                    Some(data) => return Some((id, data)),
-                    None => continue,
-                }
-            }
-            let frame = self.body.frame().await?.unwrap();
-            self.rest.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
-        }
-    }
-
-    /// The next event of this type, leaving out those before it.
-    pub async fn until(&mut self, kind: &str) -> Value {
-        while let Some((_, data)) = self.next().await {
-            if data["type"] == kind {
-                return data;
-            }
-        }
-        panic!("no {kind} came");
-    }
-
-    /// The run that they are about.
-    pub fn run(&self) -> String {
-        self.headers["greenroom-run-id"].to_str().unwrap().to_owned()
-    }
-}
-
-/// The data of all events in an answer that came to its end.
-pub fn told(answer: &Answer) -> Vec<Value> {
-    let data = answer.text.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|data| serde_json::from_str(data).unwrap()).collect()
-}
-
-/// What came back.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub text: String,
-}
-
-impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
-    }
-
-    /// The status, and the code and field of the error: what a program decides by.
-    pub fn error(&self) -> (u16, Value, Value) {
-        let error = &self.json()["error"];
-        let message = error["message"].as_str().unwrap_or_default();
-        assert!(message.ends_with(['.', '”']), "not a sentence: {message:?}");
-        (self.status.as_u16(), error["code"].clone(), error["field"].clone())
-    }
-
-    pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// The JSON of a good answer.
-    pub fn good(&self) -> Value {
-        assert!(self.status.is_success(), "{} {}", self.status, self.text);
-        self.json()
-    }
-}
-
-/// An error as [`Answer::error`] tells it.
-pub fn error(status: u16, code: &str, field: &str) -> (u16, Value, Value) {
-    (status, json!(code), if field.is_empty() { Value::Null } else { json!(field) })
 }
 
 /// One story, told on both databases.

@@ -1,8 +1,8 @@
 //! Traces: what runs of every kind leave, how they are found and shown, and what they took.
 
-mod otlp;
+pub mod otlp;
 mod pages;
-mod receiver;
+pub mod receiver;
 
 use axum::http::Method;
 use greenroom::agent::{ChatWords, NewChat};
@@ -35,6 +35,15 @@ async fn say(house: &House, persona: &str, message: &str) -> String {
     let body = Some(said.to_string().into_bytes());
     let answer = house.send(request(Method::POST, "/api/persona-agent/chat", body)).await;
     answer.header("greenroom-run-id").to_owned()
+}
+
+/// Says something in a new session of a persona's playground, and gives the run once it has ended.
+async fn play(house: &House, persona: &str, message: &str) -> String {
+    let said = json!({"messages": [{"role": "user", "content": message}]});
+    let path = format!("/api/agents/{persona}/playground/chat");
+    let answer = house.call(Method::POST, &path, said).await;
+    let session = answer.header("greenroom-session-id");
+    house.read().await.last_run(&session.into()).await.unwrap().unwrap().id.to_string()
 }
 
 /// Says something in a new chat with a persona, and gives the run once it has ended.
@@ -84,6 +93,7 @@ async fn every_kind_of_run_leaves_a_trace_with_its_source(house: House) {
         ("editor", say(&house, "optimist", "Hello").await),
         ("test", test_input(&house).await),
         ("chat", chat(&house, "optimist", "Hello").await),
+        ("playground", play(&house, "optimist", "Hello").await),
     ];
 
     for (source, run) in &runs {
@@ -226,13 +236,18 @@ async fn an_interrupted_run_has_a_trace_up_to_where_it_was(house: House) {
 
     // While it goes on there is a trace already.
     let going_on = trace(&house, &run).await;
-    assert_eq!((&going_on["status"], &going_on["sent"]), (&json!("running"), &Value::Null));
+    assert_eq!(going_on["status"], "running");
+    assert!(going_on["sent"]["sections"][0]["text"].is_string(), "{}", going_on["sent"]);
     assert_eq!(house.get(&format!("/traces/{run}")).await.status, 200);
     let next = house.playing(&json!({"answers": []}));
     assert_eq!(next.state.agent.recover().await.unwrap(), 1);
 
     let trace = trace(&next, &run).await;
     assert_eq!(trace["status"], "interrupted");
+    assert_eq!(
+        trace["sent"]["sections"], going_on["sent"]["sections"],
+        "it is kept from the start"
+    );
     let asked = spans(&trace, "llm_call");
     assert_eq!((asked.len(), &asked[0]["error"]), (2, &Value::Null));
     assert_eq!(asked[1]["error"], trace["error"]);
@@ -247,7 +262,7 @@ async fn what_runs_took_is_summed_up_by_day_model_and_persona(house: House) {
         [{"usage": {"input": 2000, "output": 20}}, {"text": "Two."}],
         [{"error": {"fault": "bad_request", "message": "no"}}],
     ]}));
-    chat(&house, "optimist", "Hello").await;
+    play(&house, "optimist", "Hello").await;
     say(&house, "skeptic", "Hello").await;
     say(&house, "skeptic", "Hello").await;
 

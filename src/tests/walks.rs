@@ -126,3 +126,21 @@ async fn no_walk_goes_through_more_than_its_way() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_a_person_marked_is_found_without_going_through_the_chat() {
+    let (_store, folder) = store(On::Sqlite).await;
+    let file = folder.as_ref().unwrap().path().join("greenroom.db");
+    let mut connection = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let source = fs::read_to_string(folder.join("branch.rs")).unwrap();
+    let marked = pieces(&source).into_iter().find_map(|piece| match piece {
+        Piece::Text(text) if text.contains("label <> ''") => Some(text),
+        _ => None,
+    });
+
+    let steps = plan(&mut connection, &marked.unwrap()).await;
+
+    let by_index = "SEARCH message USING INDEX message_marked (space_id=? AND conversation_id=?)";
+    assert_eq!(steps, [by_index]);
+}

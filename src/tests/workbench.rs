@@ -5,7 +5,11 @@ use serde_json::json;
 
 use crate::support::{House, error, on_both, request};
 
-on_both!(improvements_are_drafts_even_where_the_agent_may_act, a_persona_is_published_by_forms);
+on_both!(
+    improvements_are_drafts_even_where_the_agent_may_act,
+    improvements_are_drafts_at_every_tier,
+    a_persona_is_published_by_forms,
+);
 
 const OPTIMIST: &str = "/api/storage/personas/optimist";
 
@@ -59,6 +63,34 @@ async fn improvements_are_drafts_even_where_the_agent_may_act(house: House) {
     }
     let nobody = house.function("enhance_persona", &[("id", "nobody")]).await;
     assert_eq!(nobody.status, 404);
+}
+
+async fn improvements_are_drafts_at_every_tier(house: House) {
+    let before = house.get(OPTIMIST).await.good();
+    let ids = async || -> Vec<serde_json::Value> {
+        drafts(&house).await.iter().map(|draft| draft["id"].clone()).collect()
+    };
+    for (tier, what) in [("read", "voice"), ("suggest", "test_inputs"), ("act", "contradictions")] {
+        house.call(Method::PUT, OPTIMIST, json!({"tier": tier})).await.good();
+        let known = ids().await;
+
+        let page = house.get("/personas/optimist?workbench=enhance").await.text;
+        let run = house.function("enhance_persona", &[("id", "optimist"), ("what", what)]).await;
+        ended(&house, run.good().as_str().unwrap()).await;
+
+        assert!(page.contains("Ask for drafts") && page.contains("Ask your companion"), "{page}");
+        assert!(ids().await.iter().any(|id| !known.contains(id)), "{tier}: no draft came");
+        let now = house.get(OPTIMIST).await.good();
+        assert_eq!(now["systemPrompt"], before["systemPrompt"], "{tier}");
+        assert_eq!(now["tier"], tier, "it stays as it was set");
+    }
+    // In its own words, an agent that may only read still changes and drafts nothing.
+    house.call(Method::PUT, OPTIMIST, json!({"tier": "read"})).await.good();
+    let known = ids().await;
+    let said = [("at", "/personas/optimist"), ("words", "Add 'Be kind.' to the system prompt")];
+    let said = house.function("say", &said).await.good();
+    ended(&house, said.as_str().unwrap()).await;
+    assert_eq!(ids().await, known);
 }
 
 async fn a_persona_is_published_by_forms(house: House) {

@@ -54,11 +54,24 @@ impl Tool for Execute {
                 Err(error) => write(&mut told, &format!("“{path}” was not kept. {error}")),
             }
         }
-        for change in &changes {
-            let done = if change.content.is_some() { "wrote" } else { "deleted" };
-            write(&mut told, &format!("It {done} “{}”.", change.path));
-        }
-        let left = agent.merge_files(scope, place, desk.call, &given, changes).await?;
+        let done: Vec<String> = changes
+            .iter()
+            .map(|change| {
+                let done = if change.content.is_some() { "wrote" } else { "deleted" };
+                format!("It {done} “{}”.", change.path)
+            })
+            .collect();
+        let merged = agent.merge_files(scope, place, desk.call, &given, changes).await;
+        let left = match merged.map_err(ToolError::from) {
+            Ok(left) => left,
+            Err(ToolError::Fatal(error)) => return Err(ToolError::Fatal(error)),
+            // What it printed was worth the run all the same.
+            Err(refused) => {
+                write(&mut told, &format!("No file was changed. {refused}"));
+                return Err(ToolError::TellModel(told));
+            }
+        };
+        done.iter().for_each(|line| write(&mut told, line));
         for path in left {
             let why = "was changed by somebody else meanwhile, and is left as they wrote it";
             write(&mut told, &format!("“{path}” {why}."));

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{
-        desk::{CallDesk, ToolDesk},
-        tool::{Effect, Tool, ToolError, ToolOutput},
+        desk::{CallDesk, Heard, ToolDesk},
+        is_from_elsewhere,
+        tool::{Effect, PASSAGE_CHARS, Tool, ToolError, ToolOutput},
     },
-    domain::{id::TestInputId, test_input::TestInput},
+    domain::{change::Entity, id::TestInputId, proposal::Source, test_input::TestInput},
 };
 
 /// Reads one test input of the persona, whole.
@@ -34,8 +35,29 @@ impl Tool for GetTestInput {
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let input = own_test_input(desk, &input.id).await?;
-        Ok(ToolOutput::json(&Seen { id: input.id, content: input.fields.content }))
+        let sources = hear_test_inputs(desk, std::slice::from_ref(&input)).await?;
+        let seen = ToolOutput::json(&Seen { id: input.id, content: input.fields.content });
+        Ok(ToolOutput { sources, ..seen })
     }
+}
+
+/// Notes which of these test inputs nobody here wrote, and names them.
+pub async fn hear_test_inputs(
+    desk: &ToolDesk,
+    inputs: &[TestInput],
+) -> Result<Vec<Source>, ToolError> {
+    let mut link = desk.read().await?;
+    let mut sources = Vec::new();
+    for input in inputs {
+        let entity = Entity::from(&input.id);
+        if is_from_elsewhere(&mut link, &entity).await? {
+            let title = entity.kind.noun().to_owned();
+            let passage = input.fields.content.chars().take(PASSAGE_CHARS).collect();
+            sources.push(Source { entity, title, passage });
+        }
+    }
+    desk.hear(Heard::Read, sources.iter().cloned());
+    Ok(sources)
 }
 
 /// A test input of this persona: those of others do not exist here.

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::get_test_input::hear_test_inputs;
 use crate::{
     agent::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::id::TestInputId,
+    domain::{id::TestInputId, test_input::TestInput},
 };
 
 /// How much of each is shown, in characters; the whole of one is read by itself.
@@ -54,7 +55,9 @@ impl Tool for ListTestInputs {
         let seen = input.after.and_then(|after| inputs.iter().position(|input| input.id == after));
         let rest = inputs.len() - seen.map_or(0, |seen| seen + 1);
         let inputs = inputs.into_iter().skip(seen.map_or(0, |seen| seen + 1)).take(PAGE);
-        let entry = |input: crate::domain::test_input::TestInput| {
+        let inputs: Vec<TestInput> = inputs.collect();
+        let sources = hear_test_inputs(desk, &inputs).await?;
+        let entry = |input: TestInput| {
             let whole = input.fields.content;
             let mut content: String = whole.chars().take(SHOWN).collect();
             if content.len() < whole.len() {
@@ -62,8 +65,8 @@ impl Tool for ListTestInputs {
             }
             Entry { id: input.id, content }
         };
-        let test_inputs: Vec<Entry> = inputs.map(entry).collect();
+        let test_inputs: Vec<Entry> = inputs.into_iter().map(entry).collect();
         let next = test_inputs.last().filter(|_| rest > PAGE).map(|last| last.id.clone());
-        Ok(ToolOutput::json(&List { test_inputs, next }))
+        Ok(ToolOutput { sources, ..ToolOutput::json(&List { test_inputs, next }) })
     }
 }

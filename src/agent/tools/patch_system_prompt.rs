@@ -9,11 +9,11 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::change::{Change, Op},
+    domain::{
+        change::{Change, Op},
+        patch::{Edit, patched},
+    },
 };
-
-/// The most passages in one call.
-const MAX_EDITS: usize = 100;
 
 /// Replaces passages of the persona's system prompt and leaves the rest exactly as it is. Prefer this
 /// to replacing the prompt whole. To add something, find the passage it should follow and replace it
@@ -22,15 +22,6 @@ const MAX_EDITS: usize = 100;
 pub struct Input {
     /// The passages to replace, in order; all of them or none.
     edits: Vec<Edit>,
-}
-
-/// One passage.
-#[derive(Deserialize, JsonSchema)]
-pub struct Edit {
-    /// The passage as it stands, letter by letter. It must occur exactly once.
-    find: String,
-    /// What stands there afterwards; empty to remove the passage.
-    replace: String,
 }
 
 /// The tool.
@@ -51,59 +42,5 @@ impl Tool for PatchSystemPrompt {
             .based_on(persona.revision);
         let outcome = desk.submit(change).await?;
         Ok(written(&outcome, "The passages were replaced."))
-    }
-}
-
-/// The prompt with all passages replaced, or why that cannot be.
-fn patched(prompt: &str, edits: &[Edit]) -> Result<String, String> {
-    if edits.is_empty() || edits.len() > MAX_EDITS {
-        return Err(format!("Give 1 to {MAX_EDITS} edits."));
-    }
-    let mut text = prompt.to_owned();
-    for Edit { find, replace } in edits {
-        if find.is_empty() {
-            return Err("The passage to find must not be empty.".into());
-        }
-        let shown: String = find.chars().take(80).collect();
-        match text.matches(find.as_str()).count() {
-            1 => text = text.replacen(find.as_str(), replace, 1),
-            0 => {
-                return Err(format!(
-                    "The passage “{shown}” does not occur in the system prompt. Nothing was \
-                     changed. Read the prompt and copy the passage exactly."
-                ));
-            }
-            times => {
-                return Err(format!(
-                    "The passage “{shown}” occurs {times} times. Nothing was changed. Give more of \
-                     its surroundings so that it occurs once."
-                ));
-            }
-        }
-    }
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn edit(find: &str, replace: &str) -> Edit {
-        Edit { find: find.into(), replace: replace.into() }
-    }
-
-    #[test]
-    fn passages_are_replaced_in_order_and_the_rest_stays() {
-        let edits = [edit("kind", "warm"), edit("warm.", "warm.\nBe brief.")];
-
-        assert_eq!(patched("Be kind.\nAlways.", &edits), Ok("Be warm.\nBe brief.\nAlways.".into()));
-    }
-
-    #[test]
-    fn a_passage_that_is_not_there_once_changes_nothing() {
-        assert!(patched("a b", &[edit("c", "d")]).unwrap_err().contains("does not occur"));
-        assert!(patched("a a", &[edit("a", "d")]).unwrap_err().contains("2 times"));
-        assert!(patched("a", &[edit("", "d")]).is_err());
-        assert!(patched("a", &[]).is_err());
     }
 }

@@ -138,6 +138,9 @@ struct RefWish {
     /// What to remember of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// What it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 /// What can be said of a task.

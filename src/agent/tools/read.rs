@@ -1,14 +1,16 @@
 //! Reading one thing whole, in pieces if it is long.
 
+use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::get_test_input::hear_test_inputs;
 use crate::{
     agent::{
         desk::{CallDesk, Heard, ToolDesk},
-        is_imported,
-        tool::{Effect, Tool, ToolError, ToolOutput},
+        is_from_elsewhere,
+        tool::{Effect, PASSAGE_CHARS, Tool, ToolError, ToolOutput},
     },
     domain::{
         change::{Entity, EntityKind, Fields, field_label},
@@ -20,8 +22,8 @@ use crate::{
 
 /// How much of a thing is told at once, in letters.
 const PIECE_CHARS: usize = 20_000;
-/// How much of a text from elsewhere a draft quotes.
-const PASSAGE_CHARS: usize = 300;
+/// How much of what was said in a chat can be read so, from its beginning.
+const MAX_SAID_BYTES: usize = 4_000_000;
 /// What is no text to read.
 const UNTOLD: [&str; 4] = ["position", "roleplayData", "face", "titledBy"];
 /// What was said in a chat, as if it were a field.
@@ -57,28 +59,31 @@ impl Tool for Read {
         if head.binned {
             text.insert_str(0, "(It lies in the bin.)\n\n");
         }
+        let mut inputs = Vec::new();
         if entity.kind == EntityKind::Persona {
-            let inputs = desk.read().await?.test_inputs(&entity.id.as_str().into()).await?;
+            inputs = desk.read().await?.test_inputs(&entity.id.as_str().into()).await?;
             text.push_str("\n\n## test inputs\n");
-            for input in inputs {
+            for input in &inputs {
                 let first: String = input.fields.content.chars().take(80).collect();
                 text.push_str(&format!("- {}: {}\n", input.id, first.replace('\n', " ")));
             }
         }
-        let mut elsewhere = head.fields.get("text").and_then(Value::as_str).map(str::to_owned);
-        elsewhere = elsewhere.filter(|_| entity.kind == EntityKind::Ref);
+        let mut words = match entity.kind {
+            EntityKind::Ref => head.fields.get("text").and_then(Value::as_str).map(str::to_owned),
+            _ => Some(text.clone()),
+        };
         if entity.kind == EntityKind::Chat {
             let id = ConversationId::new(entity.id.as_str());
             let said = said(desk, &id).await?;
             text.push_str(&format!("\n\n{}", headed(MESSAGES, &said)));
-            elsewhere = Some(said).filter(|said| !said.is_empty());
-            if elsewhere.is_some() && !is_imported(&mut desk.read().await?, &id).await? {
-                elsewhere = None;
-            }
+            words = Some(said).filter(|said| !said.is_empty());
+        }
+        if !is_from_elsewhere(&mut desk.read().await?, &entity).await? {
+            words = None;
         }
         desk.show(entity.clone(), head.revision);
         let noun = entity.kind.noun();
-        let sources: Vec<Source> = elsewhere
+        let mut sources: Vec<Source> = words
             .and_then(|words| source(entity, &head.fields, &words, &text, input.offset))
             .into_iter()
             .collect();
@@ -90,6 +95,7 @@ impl Tool for Read {
                  you.)\n\n"
             ),
         };
+        sources.extend(hear_test_inputs(desk, &inputs).await?);
         let text = format!("{warning}{}", piece(&text, input.offset));
         Ok(ToolOutput { text, change: None, sources })
     }
@@ -97,11 +103,19 @@ impl Tool for Read {
 
 /// What was said in a chat, on the branch in use. In the bin, nothing is.
 async fn said(desk: &ToolDesk, chat: &ConversationId) -> Result<String, ToolError> {
-    let page = match desk.agent.chat_markdown(&desk.scope, chat, None, None).await {
-        Ok(page) => page,
-        Err(ApiError::NotFound { .. }) => String::new(),
+    let mut pieces = match desk.agent.chat_markdown(&desk.scope, chat, None, None).await {
+        Ok(pieces) => pieces,
+        Err(ApiError::NotFound { .. }) => return Ok(String::new()),
         Err(error) => return Err(error.into()),
     };
+    let mut page = String::new();
+    while let Some(piece) = pieces.next().await {
+        page.push_str(&piece?);
+        if page.len() > MAX_SAID_BYTES {
+            page.push_str("\n*What was said after this is left out.*\n");
+            break;
+        }
+    }
     // The title is told as a field.
     Ok(page.split_once("\n\n").map(|(_, said)| said.trim_end().to_owned()).unwrap_or_default())
 }
@@ -135,8 +149,8 @@ fn piece(text: &str, offset: usize) -> String {
     }
 }
 
-/// What a ref says, or a chat that was imported, was written elsewhere: the beginning of what was read
-/// of its words.
+/// What a ref says, or what was imported, was written elsewhere: the beginning of what was read of its
+/// words.
 fn source(
     entity: Entity,
     fields: &Fields,
@@ -145,11 +159,13 @@ fn source(
     offset: usize,
 ) -> Option<Source> {
     let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
-    let title = text("title");
+    let names = [text("title"), text("name"), text("url"), entity.kind.noun()];
+    let title = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
     if words.is_empty() {
         return None;
     }
     let field = if entity.kind == EntityKind::Chat { MESSAGES } else { "text" };
+    // Of a persona, everything is.
     let begins = told
         .find(&headed(field, words))
         .map_or(0, |at| told[..at].chars().count() + headed(field, "").chars().count());
@@ -159,7 +175,7 @@ fn source(
     let rest = || told.chars().skip(offset).take(PASSAGE_CHARS).collect();
     Some(Source {
         entity,
-        title: if title.is_empty() { text("url").to_owned() } else { title.to_owned() },
+        title: title.to_owned(),
         passage: if read.is_empty() { rest() } else { read },
     })
 }

@@ -4,7 +4,7 @@ use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::get_test_input::own_test_input;
+use super::get_test_input::{hear_test_inputs, own_test_input};
 use crate::{
     agent::{
         desk::{CallDesk, ToolDesk},
@@ -46,13 +46,23 @@ struct Answers {
 #[derive(Serialize)]
 struct Answer {
     id: TestInputId,
+    #[serde(skip_serializing_if = "String::is_empty")]
     input: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     answer: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     model: String,
     usage: Usage,
+}
+
+impl Answer {
+    /// One that could not even be asked for.
+    fn failed(id: TestInputId, error: String) -> Self {
+        let (input, answer, model) = Default::default();
+        Self { id, input, answer, error: Some(error), model, usage: Usage::default() }
+    }
 }
 
 /// The tool.
@@ -80,14 +90,25 @@ impl Tool for RunTestInputs {
             let told = format!("That are {}; name at most {MAX_INPUTS} by id.", ids.len());
             return Err(ToolError::TellModel(told));
         }
+        let mut inputs = desk.read().await?.test_inputs(&desk.persona).await?;
+        inputs.retain(|input| ids.contains(&input.id));
+        let sources = hear_test_inputs(desk, &inputs).await?;
         let at_once = input.at_once.unwrap_or(AT_ONCE).clamp(1, 8);
         let answers = stream::iter(ids)
-            .map(|id| answer(desk, id))
+            .map(|id| async move { (id.clone(), answer(desk, id).await) })
             .buffered(at_once)
-            .collect::<Vec<Result<Answer, ApiError>>>()
+            .collect::<Vec<_>>()
             .await;
-        let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok(ToolOutput::json(&Answers { answers }))
+        let is_any = answers.iter().any(|(_, answer)| answer.is_ok());
+        let mut told = Vec::with_capacity(answers.len());
+        for (id, answer) in answers {
+            told.push(match answer {
+                // The others were answered, and paid for.
+                Err(error) if is_any => Answer::failed(id, error.to_string()),
+                answer => answer?,
+            });
+        }
+        Ok(ToolOutput { sources, ..ToolOutput::json(&Answers { answers: told }) })
     }
 }
 

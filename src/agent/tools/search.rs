@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     agent::{
         desk::{CallDesk, Heard},
-        is_imported,
+        is_from_elsewhere,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
         change::Entity,
-        id::ConversationId,
         proposal::Source,
         search::{Hit, SearchKind},
     },
@@ -63,8 +62,10 @@ impl Tool for Search {
             limit: input.limit.unwrap_or(HITS).clamp(1, MAX_HITS),
         };
         let found = desk.agent.search().find(&desk.scope.space, question).await?;
+        let note = found.trouble().map(|note| format!("({note})")).unwrap_or_default();
         if found.items.is_empty() {
-            return Ok(ToolOutput::text("Nothing fits. Try fewer or other words."));
+            let nothing = format!("Nothing fits. Try fewer or other words. {note}");
+            return Ok(ToolOutput::text(nothing.trim_end()));
         }
         let seen: Vec<Seen> = found.items.into_iter().map(seen).collect();
         let mut link = desk.read().await?;
@@ -73,7 +74,9 @@ impl Tool for Search {
             sources.extend(source(&mut link, seen).await?);
         }
         desk.hear(Heard::Found, sources.iter().cloned());
-        Ok(ToolOutput { sources, ..ToolOutput::json(&seen) })
+        let told = ToolOutput::json(&seen);
+        let text = format!("{}\n{note}", told.text).trim_end().to_owned();
+        Ok(ToolOutput { text, sources, ..told })
     }
 }
 
@@ -82,15 +85,11 @@ fn seen(hit: Hit) -> Seen {
     Seen { entity_type: hit.kind, entity_id: hit.id, title: hit.title, passage }
 }
 
-/// What a ref says, or a chat that was imported, was written elsewhere.
+/// What a ref says, or what was imported, was written elsewhere.
 async fn source(link: &mut Link, seen: &Seen) -> Result<Option<Source>, StoreError> {
-    let elsewhere = match seen.entity_type {
-        SearchKind::Ref => true,
-        SearchKind::Chat => is_imported(link, &ConversationId::new(&*seen.entity_id)).await?,
-        SearchKind::Persona | SearchKind::TestInput | SearchKind::Page | SearchKind::Task => false,
-    };
-    Ok(elsewhere.then(|| Source {
-        entity: Entity::new(seen.entity_type.into(), &seen.entity_id),
+    let entity = Entity::new(seen.entity_type.into(), &seen.entity_id);
+    Ok(is_from_elsewhere(link, &entity).await?.then(|| Source {
+        entity,
         title: seen.title.clone(),
         passage: seen.passage.clone(),
     }))

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use super::written;
 use crate::{
     agent::{
-        desk::CallDesk,
+        desk::{CallDesk, Share},
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::change::{Change, Op},
+    domain::change::{Change, Entity, Op},
 };
 
 /// Replaces the persona's entire system prompt. Whatever is not in the new text is gone, so use
@@ -31,6 +31,11 @@ impl Tool for UpdateSystemPrompt {
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
+        if desk.share(&Entity::from(&persona.id)) == Share::Part {
+            let told = "You were shown only the beginning of the system prompt, so replacing it whole \
+                        would lose the rest. Change passages with patch_system_prompt.";
+            return Err(ToolError::TellModel(told.into()));
+        }
         let change = Change::new(&persona.id, Op::Update)
             .set("systemPrompt", input.system_prompt)
             .based_on(desk.base(&persona));

@@ -8,7 +8,10 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::playground::{Todo, TodoStatus},
+    domain::{
+        news::News,
+        playground::{Todo, TodoStatus},
+    },
 };
 
 /// The most entries.
@@ -32,13 +35,18 @@ impl Tool for WriteTodos {
     const NAME: &'static str = "write_todos";
     const EFFECT: Effect = Effect::Writes;
 
-    async fn run(&self, input: Input, _: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let long = |todo: &Todo| todo.content.chars().count() > MAX_CHARS;
         if input.todos.len() > MAX_TODOS || input.todos.iter().any(long) {
             return Err(ToolError::TellModel(format!(
                 "A list has at most {MAX_TODOS} entries of {MAX_CHARS} characters."
             )));
         }
+        // Nothing is written: the list is in the call, and open pages look for it there.
+        let (agent, scope, place) = (&desk.agent, &desk.scope, desk.files()?);
+        let mut link = agent.write(scope).await?;
+        link.tell(News::of_chat(&place.session));
+        link.commit().await?;
         let done = input.todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
         let all = input.todos.len();
         Ok(ToolOutput::text(format!("The list is kept: {done} of {all} are done.")))

@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use leptos::{ev::SubmitEvent, prelude::*, server_fn::ServerFn, task::spawn_local};
 
 use super::{
+    draft_box::Autosave,
     icon::{Glyph, Icon},
     notice::use_notices,
     when::When,
 };
 use crate::{
     app::{
-        platform::Watch,
+        platform::{Alarm, Watch},
         server_fns::answers::{
-            RunAllTestInputs, RunTestInput, ShownAnswer, StopRun, earlier_answers, newest_answer,
+            RunAllTestInputs, RunTestInput, ShownAnswer, StopRun, earlier_answers, last_answers,
             run_all_test_inputs, run_test_input, stop_run,
         },
         state::answer::apply,
@@ -27,6 +28,10 @@ use crate::{
 
 /// How many runs a page watches at once: a browser has six connections for all that the page does.
 const WATCHED: usize = 3;
+/// After how many milliseconds the answers are looked at again: much may begin in one moment.
+const SOON: u32 = 150;
+/// The same, where something could not be reached.
+const LATER: u32 = 3000;
 
 type Shown = ArcRwSignal<Option<ShownAnswer>>;
 
@@ -38,18 +43,27 @@ pub struct AnswerBook {
     /// Runs that go on and are not watched yet, in their order.
     waiting: StoredValue<Vec<(TestInputId, RunId)>>,
     watch: Watch,
+    again: Alarm,
+    /// The form of the persona.
+    form: Autosave,
+    /// The forms of the test inputs.
+    rows: StoredValue<Vec<Autosave>>,
     /// Whether any run goes on.
     pub busy: RwSignal<bool>,
 }
 
 impl AnswerBook {
-    /// A book with these answers in it. Runs that go on are watched once the page is alive.
-    pub fn new(persona: PersonaId, answers: Vec<ShownAnswer>) -> Self {
+    /// A book with these answers in it, of the persona in this form. Runs that go on are watched once the
+    /// page is alive.
+    pub fn new(persona: PersonaId, answers: Vec<ShownAnswer>, form: Autosave) -> Self {
         let book = Self {
             persona: StoredValue::new(persona),
             shown: StoredValue::new(HashMap::new()),
             waiting: StoredValue::new(Vec::new()),
             watch: Watch::none(),
+            again: Alarm::unset(),
+            form,
+            rows: StoredValue::new(Vec::new()),
             busy: RwSignal::new(false),
         };
         for answer in answers {
@@ -57,6 +71,21 @@ impl AnswerBook {
         }
         Effect::new(move |_| book.pump());
         book
+    }
+
+    /// Learns of the form of a test input.
+    pub fn learn(self, row: Autosave) {
+        self.rows.update_value(|rows| rows.push(row));
+    }
+
+    /// Whether the server has the persona and these test inputs as they stand on the screen.
+    async fn settle(self, rows: Vec<Autosave>) -> bool {
+        for form in [vec![self.form], rows].concat() {
+            if !form.settle().await {
+                return false;
+            }
+        }
+        true
     }
 
     /// What is shown for a test input.
@@ -69,17 +98,39 @@ impl AnswerBook {
         })
     }
 
-    /// Shows an answer, and watches its run if that goes on.
-    fn put(self, shown: ShownAnswer) {
-        let (input, run) = (shown.answer.test_input_id.clone(), shown.answer.run_id.clone());
-        if !shown.answer.status.is_over() && !self.watch.has(&run) {
-            self.waiting.update_value(|waiting| waiting.push((input.clone(), run)));
+    /// Shows an answer, and watches its run if that goes on. What this page heard itself is never older.
+    fn put(self, new: ShownAnswer) {
+        let (input, run) = (new.answer.test_input_id.clone(), new.answer.run_id.clone());
+        let (shown, is_over) = (self.of(&input), new.answer.status.is_over());
+        let (is_known, is_late) = shown.with_untracked(|shown| match shown {
+            Some(known) if known.answer.run_id == run => {
+                // The words that were heard are yet to be rendered.
+                let has_more = is_over && known.html.is_empty();
+                (true, known.answer.status.is_over() && !has_more)
+            }
+            Some(known) => (false, known.answer.run_id > run),
+            None => (false, false),
+        });
+        if is_late {
+            return;
         }
-        self.of(&input).set(Some(shown));
+        self.waiting.update_value(|waiting| waiting.retain(|(_, other)| *other != run));
+        if is_over {
+            self.watch.close(&run);
+        } else if !self.watch.has(&run) {
+            self.waiting.update_value(|waiting| waiting.push((input, run)));
+        }
+        if is_over || !is_known {
+            shown.set(Some(new));
+        }
     }
 
     /// Shows new answers and begins to watch.
     fn put_all(self, answers: Vec<ShownAnswer>) {
+        // Nobody may be on the page any more.
+        if self.persona.try_get_value().is_none() {
+            return;
+        }
         for answer in answers {
             self.put(answer);
         }
@@ -94,7 +145,7 @@ impl AnswerBook {
             });
             let Some(Some((input, run))) = next else { break };
             let shown = self.of(&input);
-            let (this, of) = (run.clone(), input.clone());
+            let this = run.clone();
             self.watch.open(
                 &run,
                 move |event| {
@@ -103,17 +154,18 @@ impl AnswerBook {
                         if let Some(shown) =
                             shown.as_mut().filter(|shown| shown.answer.run_id == this)
                         {
-                            apply(&mut shown.answer, event);
+                            apply(&mut shown.answer, &mut shown.attempt, event);
                             over = shown.answer.status.is_over();
                         }
                     });
                     if over {
-                        self.finish(of.clone(), &this);
+                        self.leave(&this, SOON);
                     }
                 },
                 {
                     let run = run.clone();
-                    move || self.finish(input.clone(), &run)
+                    // It may go on over there: then it is watched again.
+                    move || self.leave(&run, LATER)
                 },
             );
         }
@@ -121,21 +173,39 @@ impl AnswerBook {
     }
 
     /// A run is over, or cannot be followed: what is kept of it is shown.
-    fn finish(self, input: TestInputId, run: &RunId) {
+    fn leave(self, run: &RunId, millis: u32) {
         self.watch.close(run);
-        let run = run.clone();
-        spawn_local(async move {
-            let Ok(newest) = newest_answer(input.clone()).await else { return };
-            let known = self.shown.try_with_value(|shown| shown.get(&input).cloned()).flatten();
-            // Another run may have been started meanwhile.
-            if let Some(signal) = known
-                && newest.answer.run_id == run
-                && newest.answer.status.is_over()
-            {
-                signal.set(Some(newest));
-            }
-        });
+        self.renew_after(millis);
         self.pump();
+    }
+
+    /// Looks at the answers again.
+    pub fn renew(self) {
+        self.renew_after(SOON);
+    }
+
+    /// Whether any answer that is shown is not whole.
+    fn goes_on(self) -> bool {
+        let goes_on = |shown: &Shown| {
+            shown.with_untracked(|shown| {
+                shown.as_ref().is_some_and(|shown| !shown.answer.status.is_over())
+            })
+        };
+        self.shown.try_with_value(|all| all.values().any(goes_on)).unwrap_or_default()
+    }
+
+    fn renew_after(self, millis: u32) {
+        let look = move || {
+            spawn_local(async move {
+                let Some(persona) = self.persona.try_get_value() else { return };
+                match last_answers(persona).await {
+                    Ok(answers) => self.put_all(answers),
+                    Err(_) if self.goes_on() => self.renew_after(LATER),
+                    Err(_) => {}
+                }
+            });
+        };
+        self.again.set(millis, look);
     }
 }
 
@@ -150,10 +220,13 @@ pub fn RunAll(
     let run = move |event: SubmitEvent| {
         event.prevent_default();
         starting.set(true);
+        let (persona, rows) = (book.persona.get_value(), book.rows.get_value());
         spawn_local(async move {
-            match run_all_test_inputs(book.persona.get_value()).await {
-                Ok(answers) => book.put_all(answers),
-                Err(error) => notices.tell(error.to_string()),
+            if book.settle(rows).await {
+                match run_all_test_inputs(persona).await {
+                    Ok(answers) => book.put_all(answers),
+                    Err(error) => notices.tell(error.to_string()),
+                }
             }
             starting.try_set(false);
         });
@@ -176,6 +249,8 @@ pub fn RunOne(
     book: AnswerBook,
     /// The test input.
     input: TestInputId,
+    /// Its form.
+    row: Autosave,
     /// What it is called.
     #[prop(into)]
     label: Signal<String>,
@@ -193,12 +268,14 @@ pub fn RunOne(
     let act = move |event: SubmitEvent| {
         event.prevent_default();
         pending.set(true);
+        let (going_on, input) = (going_on.get_untracked(), input.get_value());
         spawn_local(async move {
-            let done = match going_on.get_untracked() {
-                Some(run) => stop_run(run).await,
-                None => {
-                    run_test_input(input.get_value()).await.map(|answer| book.put_all(vec![answer]))
+            let done = match going_on {
+                Some(run) => stop_run(run).await.map(|()| book.renew()),
+                None if book.settle(vec![row]).await => {
+                    run_test_input(input).await.map(|answer| book.put_all(vec![answer]))
                 }
+                None => Ok(()),
             };
             if let Err(error) = done {
                 notices.tell(error.to_string());
@@ -233,6 +310,8 @@ pub fn AnswerBox(
     /// The present version of the persona.
     #[prop(into)]
     revision: Signal<Revision>,
+    /// The present version of the test input.
+    input_revision: Memo<Revision>,
 ) -> impl IntoView {
     let shown = book.of(&input);
     let words = {
@@ -250,7 +329,7 @@ pub fn AnswerBox(
         move || {
             let shown = shown.read();
             let shown = shown.as_ref().filter(|shown| shown.answer.status.is_over())?;
-            Some(facts(shown, Some(revision.get())))
+            Some(facts(shown, Some(revision.get()), input_revision.get()))
         }
     };
     let busy = {
@@ -259,41 +338,72 @@ pub fn AnswerBox(
             shown.read().as_ref().is_some_and(|shown| !shown.answer.status.is_over())
         })
     };
-    let any = Memo::new(move |_| shown.read().is_some());
+    let newest = Memo::new(move |_| shown.read().as_ref().map(|shown| shown.answer.run_id.clone()));
+    let any = Memo::new(move |_| newest.read().is_some());
     let asked = RwSignal::new(0_u32);
     let input = StoredValue::new(input);
-    let earlier = RwSignal::new(None::<Vec<ShownAnswer>>);
-    Effect::new(move |_| {
-        // A run that ended while the list is open belongs into it.
-        if asked.get() > 0 && !busy.get() {
-            spawn_local(async move {
-                if let Ok(all) = earlier_answers(input.get_value()).await {
-                    earlier.try_set(Some(all));
+    let earlier = RwSignal::new(None::<(Vec<ShownAnswer>, bool)>);
+    let problem = RwSignal::new(None::<String>);
+    let look = move |before: Option<RunId>| {
+        spawn_local(async move {
+            let found = earlier_answers(input.get_value(), before.clone()).await;
+            problem.try_set(found.as_ref().err().map(ToString::to_string));
+            let Ok((mut some, more)) = found else { return };
+            earlier.try_update(|known| {
+                let mut all = known.take().map(|(all, _)| all).unwrap_or_default();
+                // The list begins anew, or goes on where it ends.
+                match before {
+                    Some(before) => all.retain(|one| one.answer.run_id >= before),
+                    None => all.clear(),
                 }
+                all.append(&mut some);
+                *known = Some((all, more));
             });
+        });
+    };
+    Effect::new(move |_| {
+        // A run that began or ended while the list is open changes what belongs into it.
+        busy.track();
+        if asked.get() > 0 {
+            look(None);
         }
     });
+    let older = move || {
+        look(earlier.with_untracked(|known| {
+            known.as_ref().and_then(|(all, _)| all.last()).map(|last| last.answer.run_id.clone())
+        }))
+    };
     view! {
         <div class="output" aria-label="Answer" aria-busy=move || busy.get().to_string()>
             {words}
             {about}
         </div>
         {move || any.get().then(|| view! {
-            <details class="earlier" on:toggle=move |_| asked.update(|asked| *asked += 1)>
+            <details class="earlier needs-script" on:toggle=move |_| asked.update(|asked| *asked += 1)>
                 <summary class="faint small">"Earlier answers"</summary>
                 {move || match earlier.get() {
+                    None if problem.read().is_some() => ().into_any(),
                     None => view! { <p class="faint small">"Loading…"</p> }.into_any(),
-                    Some(all) if all.len() < 2 => {
-                        view! { <p class="faint small">"There is only this one."</p> }.into_any()
+                    Some((mut all, more)) => {
+                        let newest = newest.get();
+                        all.retain(|one| Some(&one.answer.run_id) != newest.as_ref());
+                        if all.is_empty() {
+                            view! { <p class="faint small">"There is only this one."</p> }.into_any()
+                        } else {
+                            view! {
+                                <ol class="earlier-list">
+                                    {all.iter().map(|shown| view! {
+                                        <li class="output">{answer(shown)} {facts(shown, None, input_revision.get())}</li>
+                                    }).collect_view()}
+                                </ol>
+                                {more.then(|| view! {
+                                    <button class="button quiet" on:click=move |_| older()>"Older"</button>
+                                })}
+                            }.into_any()
+                        }
                     }
-                    Some(all) => view! {
-                        <ol class="earlier-list">
-                            {all.iter().skip(1).map(|shown| view! {
-                                <li class="output">{answer(shown)} {facts(shown, None)}</li>
-                            }).collect_view()}
-                        </ol>
-                    }.into_any(),
                 }}
+                {move || problem.get().map(|problem| view! { <p class="problem small" role="alert">{problem}</p> })}
             </details>
         })}
     }
@@ -301,10 +411,13 @@ pub fn AnswerBox(
 
 /// The words of an answer: as they come while they come, rendered when they are all there.
 fn answer(shown: &ShownAnswer) -> AnyView {
-    let ShownAnswer { answer, html } = shown;
+    let ShownAnswer { answer, html, attempt } = shown;
     let words = answer.text.trim_end().to_owned();
     let text = match answer.status {
         RunStatus::Queued => view! { <p class="faint">"Waiting for its turn…"</p> }.into_any(),
+        RunStatus::Running if words.is_empty() && *attempt > 0 => {
+            view! { <p class="faint">"Asking again (attempt " {*attempt} ")…"</p> }.into_any()
+        }
         RunStatus::Running if words.is_empty() => {
             view! { <p class="faint">"Thinking…"</p> }.into_any()
         }
@@ -328,8 +441,9 @@ fn answer(shown: &ShownAnswer) -> AnyView {
         .into_any()
 }
 
-/// Which version answered, with which model, and what it took.
-fn facts(shown: &ShownAnswer, now: Option<Revision>) -> AnyView {
+/// Which version answered, with which model, and what it took; and whether the test input was another one
+/// then.
+fn facts(shown: &ShownAnswer, now: Option<Revision>, input_now: Revision) -> AnyView {
     let answer = &shown.answer;
     let old = now.is_some_and(|now| now != answer.persona_revision);
     view! {
@@ -339,6 +453,7 @@ fn facts(shown: &ShownAnswer, now: Option<Revision>) -> AnyView {
             </span>
             " · " {answer.model.clone()} " · " {answer.spent.told()} " · "
             <When at=answer.created_at/>
+            {(answer.input_revision != input_now).then_some(" · answers an earlier version of this test input")}
         </p>
     }
     .into_any()

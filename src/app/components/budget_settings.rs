@@ -1,4 +1,4 @@
-//! What runs may take, as the settings show it; and what remains, where one works.
+//! What runs may take, as the settings show it.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 
@@ -46,7 +46,7 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
     view! {
         <section class="card stack" id="budgets" aria-labelledby="budgets-title">
             <h2 id="budgets-title">"Limits"</h2>
-            <p class="faint">"What runs may take in this Space. An empty field is no limit; a day begins at midnight (UTC)."</p>
+            <p class="faint">"What runs may take in this Space. An empty field is no limit; a day begins at midnight (UTC). What a run reads counts for its conversation and its day."</p>
             {told.map(|told| view! { <p class="small">{told}</p> })}
             <form method="post" action=SaveBudgets::url() class="stack">
                 <div class="pair">
@@ -60,19 +60,5 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
                 <p><button class="button">"Save the limits"</button></p>
             </form>
         </section>
-    }
-}
-
-/// What of today's limits is taken; nothing where none is set.
-#[component]
-pub fn TakenToday() -> impl IntoView {
-    view! {
-        <Suspense>
-            {Suspend::new(async move {
-                let (budgets, today) = read_budgets().await.ok()?;
-                let told = budgets.told_of_day(today)?;
-                Some(view! { <p class="faint small" id="taken-today">{told} " · " <a href="/settings#budgets">"Limits"</a></p> })
-            })}
-        </Suspense>
     }
 }

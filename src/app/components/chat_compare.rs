@@ -121,10 +121,12 @@ fn shared_view(common: usize, shared: Vec<Side>, name: &str) -> impl IntoView + 
 #[component]
 fn BranchHead(chat: ConversationId, branch: Branch, label: &'static str) -> impl IntoView {
     let told = format!("{} of its own", messages(branch.length));
+    let so_far =
+        branch.generating.then(|| view! { <span class="badge">"Still being written"</span> });
     let go = format!("Go on from {label}");
     view! {
         <div class="row apart">
-            <span><strong>{label}</strong> <span class="faint small">" · " {told}</span></span>
+            <span><strong>{label}</strong> <span class="faint small">" · " {told}</span> {so_far}</span>
             <form method="post" action=GoToMessage::url() data-quiet>
                 <input type="hidden" name="chat" value=chat.to_string()/>
                 <input type="hidden" name="id" value=branch.leaf.to_string()/>

@@ -1,7 +1,7 @@
 //! The map of a chat: every message as a dot, every branch as a line, long stretches folded. A dot
 //! shows what can be done with its message.
 //!
-//! What it shows is in the address (`?map`, `around`, `at`, `find`, `whole`, and `compare` while one
+//! What it shows is in the address (`?map`, `around`, `at`, `find`, `older`, `whole`, and `compare` while one
 //! looks for the other branch). Without JavaScript it is a drawing that scrolls.
 
 mod drawing;
@@ -41,6 +41,8 @@ pub struct MapAsk {
     pub at: Option<MessageId>,
     /// The words that are looked for.
     pub find: String,
+    /// Before which message they are looked for.
+    pub older: Option<MessageId>,
     /// The branch for which another one is looked for.
     pub compare: Option<MessageId>,
     /// Whether nothing is folded.
@@ -51,7 +53,12 @@ impl MapAsk {
     /// Its address.
     fn address(&self) -> String {
         let mut address = format!("/chats/{}?map=1", self.chat);
-        let asked = [("around", &self.around), ("at", &self.at), ("compare", &self.compare)];
+        let asked = [
+            ("around", &self.around),
+            ("at", &self.at),
+            ("compare", &self.compare),
+            ("older", &self.older),
+        ];
         for (name, id) in asked {
             if let Some(id) = id {
                 address.push_str(&format!("&{name}={id}"));
@@ -104,8 +111,8 @@ pub fn ChatMap(
         <Drawer title="Map" home wide=true>
             <Suspense>
                 {Suspend::new(async move {
-                    let MapAsk { chat, leaf, around, at, find, .. } = ask.clone();
-                    match map_chat(chat, leaf, around, at, find).await {
+                    let MapAsk { chat, leaf, around, at, find, older, .. } = ask.clone();
+                    match map_chat(chat, leaf, around, at, find, older).await {
                         Ok(data) => shown(&ask, data).into_any(),
                         Err(error) => view! { <PageProblem error/> }.into_any(),
                     }
@@ -158,13 +165,20 @@ fn told(nodes: &[TreeNode], is_chosen: bool) -> String {
 fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
     let home = format!("/chats/{}", ask.chat);
     let asked = !ask.find.trim().is_empty();
-    let count = match (found.nodes.len(), found.more) {
+    let older = ask.older.is_some();
+    let count = match (found.nodes.len(), found.next.is_some()) {
+        (0, false) if older => "No older message has these words.".to_owned(),
         (0, false) => "No message has these words.".to_owned(),
-        (0, true) => "None of the newest messages has these words.".to_owned(),
+        (0, true) => "None of the messages so far has these words.".to_owned(),
+        (1, false) if older => "1 older message has these words.".to_owned(),
         (1, false) => "1 message has these words.".to_owned(),
+        (count, false) if older => format!("{count} older messages have these words."),
         (count, false) => format!("{count} messages have these words."),
         (count, true) => format!("These {count} messages have them, and there may be more."),
     };
+    let further = |older: Option<MessageId>| MapAsk { older, ..ask.clone() }.address();
+    let next = found.next.clone().map(|next| further(Some(next)));
+    let newest = older.then(|| further(None));
     let compare = ask.compare.clone();
     let words = ask.find.clone();
     view! {
@@ -189,6 +203,10 @@ fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
                     }
                 }).collect_view()}
             </ul>
+            <p class="row tight">
+                {next.map(|next| view! { <a class="button quiet small" href=next data-noscroll>"Look in older messages"</a> })}
+                {newest.map(|newest| view! { <a class="button quiet small" href=newest data-noscroll>"Back to the newest"</a> })}
+            </p>
         })}
     }
 }
@@ -221,22 +239,23 @@ fn Chosen(ask: MapAsk, node: TreeNode, on_path: Vec<MessageId>) -> impl IntoView
                     <form method="post" action=GoToMessage::url() data-quiet>
                         <input type="hidden" name="chat" value=ask.chat.to_string()/>
                         {hidden()}
+                        <input type="hidden" name="show" value="true"/>
                         <button class="button small">"Go there"</button>
                     </form>
                 })}
                 {compare.map(|compare| view! { <a class="button quiet small" href=compare>"Compare with what is shown"</a> })}
                 <form method="post" action=MarkMessage::url() data-quiet>
                     {hidden()}
-                    <input type="hidden" name="bookmarked" value=(!node.bookmarked).to_string()/>
+                    <input type="hidden" name="form[bookmarked]" value=(!node.bookmarked).to_string()/>
                     <button class="button quiet small">{bookmark}</button>
                 </form>
                 {pruned.then(|| view! { <BringBack id=id.clone()/> })}
             </div>
-            <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="Labelled.">
+            <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="The label is saved.">
                 {hidden()}
                 <label class="grow-across">
                     <span class="sr">"What this moment is called"</span>
-                    <input name="label" value=node.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
+                    <input name="form[label]" value=node.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
                 </label>
                 <button class="button quiet small">"Label"</button>
             </form>

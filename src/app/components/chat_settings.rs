@@ -42,7 +42,7 @@ pub fn Drawer(
         <aside class="drawer" class:wide=wide aria-labelledby="drawer-title">
             <header class="row apart">
                 <h2 id="drawer-title">{title}</h2>
-                <a href=home class="icon" aria-label="Close"><Glyph icon=Icon::Close/></a>
+                <a href=home class="icon" aria-label="Close" data-noscroll><Glyph icon=Icon::Close/></a>
             </header>
             {children()}
         </aside>
@@ -56,6 +56,8 @@ pub fn ChatSettingsDrawer(
     chat: Chat,
     /// The models that could speak.
     models: Vec<NamedModel>,
+    /// The name of somebody who is looked for, to speak here too.
+    who: String,
 ) -> impl IntoView {
     let speakers = chat.clone();
     let Chat { id, revision, title, mode, settings, members, .. } = chat;
@@ -64,7 +66,7 @@ pub fn ChatSettingsDrawer(
     let me = settings.user_persona;
     view! {
         <Workbench title="This chat" home tabs=chat_tabs(&id, "settings")>
-            <ChatSpeakers chat=speakers/>
+            <ChatSpeakers chat=speakers who/>
             <form method="post" action=SaveChat::url() class="stack" data-quiet data-told="Saved." data-reuse="chat-settings">
                 <input type="hidden" name="id" value=id.to_string()/>
                 <input type="hidden" name="revision" value=revision.to_string()/>

@@ -2,6 +2,7 @@
 
 use leptos::{prelude::*, server_fn::ServerFn};
 
+use super::find_persona::FindPersona;
 use crate::{
     app::server_fns::{personas::list_personas, several::SetSpeakers},
     domain::{
@@ -16,6 +17,8 @@ use crate::{
 pub fn ChatSpeakers(
     /// The chat.
     chat: Chat,
+    /// The name of somebody who is looked for.
+    who: String,
 ) -> impl IntoView {
     let Chat { id, revision, members, .. } = chat;
     let ids: Vec<PersonaId> = members.iter().map(|member| member.persona_id.clone()).collect();
@@ -52,11 +55,20 @@ pub fn ChatSpeakers(
             {(!full).then(|| view! {
                 <Suspense>
                     {Suspend::new(async move {
-                        let personas = list_personas(String::new(), None).await;
-                        let personas = personas.map(|list| list.page.items).unwrap_or_default();
+                        let page = list_personas(who.clone(), None).await.map(|list| list.page);
+                        let (personas, more) = match page {
+                            Ok(page) => (page.items, page.next.is_some()),
+                            Err(_) => (Vec::new(), false),
+                        };
+                        let listed = personas.len();
                         let others = personas.into_iter().filter(|persona| !known.contains(&persona.id));
-                        let others = others.map(|persona| (persona.id, persona.name)).collect();
-                        view! { <Add list=List { chat, revision, ids: known.clone() } others/> }
+                        let others: Vec<_> = others.map(|persona| (persona.id, persona.name)).collect();
+                        let action = format!("/chats/{chat}");
+                        let kept = vec![("settings", "1".to_owned())];
+                        view! {
+                            <Add list=List { chat, revision, ids: known.clone() } others/>
+                            <FindPersona action kept who listed more/>
+                        }
                     })}
                 </Suspense>
             })}

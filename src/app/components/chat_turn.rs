@@ -40,6 +40,12 @@ pub fn ChatTurnView(
     /// Where the path that is shown ends.
     #[prop(optional_no_strip)]
     leaf: Option<MessageId>,
+    /// Whether it was asked for: it is brought into sight and marked for a moment.
+    #[prop(optional)]
+    seen: bool,
+    /// Whether it ends the path and nobody was asked to answer it.
+    #[prop(optional)]
+    unasked: bool,
 ) -> impl IntoView {
     let ChatTurn { said, html, paragraphs, pictures } = turn;
     let message = said.message.clone();
@@ -65,9 +71,10 @@ pub fn ChatTurnView(
     };
     let pictured = (!mine && !said.generating)
         .then(|| view! { <MessagePictures message=id.clone() pictures/> });
-    let tools = (!said.generating || said.siblings > 1).then(|| view! { <Tools chat said leaf/> });
+    let tools =
+        (!said.generating || said.siblings > 1).then(|| view! { <Tools chat said leaf unasked/> });
     view! {
-        <li class="turn chat-turn" class:you=mine id=element data-live=live tabindex="-1">
+        <li class="turn chat-turn" class:you=mine class:seen=seen id=element data-live=live tabindex="-1">
             <p class="who">
                 <strong>{who}</strong> " " <When at=message.created_at/>
                 {(!label.is_empty()).then(|| view! { <span class="badge">{label}</span> })}
@@ -108,7 +115,12 @@ fn told_of_others(said: &PathMessage) -> Option<String> {
 /// The arrows between siblings, and what can be done. While a message is being written, one can only go to
 /// another: it goes on meanwhile.
 #[component]
-fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
+fn Tools(
+    chat: ConversationId,
+    said: PathMessage,
+    leaf: Option<MessageId>,
+    unasked: bool,
+) -> impl IntoView {
     let id = said.message.id.clone();
     let hidden = told_of_others(&said);
     let among = (said.siblings > 1).then(|| {
@@ -126,13 +138,16 @@ fn Tools(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> im
             </span>
         }
     });
-    let again = said.message.role == Role::Assistant;
+    let again = match said.message.role {
+        Role::Assistant => Some("Again"),
+        Role::User => unasked.then_some("Answer"),
+    };
     let rest = (!said.generating).then(|| {
         view! {
-            {again.then(|| view! {
+            {again.map(|again| view! {
                 <form method="post" action=RegenerateMessage::url() data-quiet>
                     <input type="hidden" name="id" value=id.to_string()/>
-                    <button class="button quiet small" data-key="r"><Glyph icon=Icon::Undo/> "Again"</button>
+                    <button class="button quiet small" data-key="r"><Glyph icon=Icon::Undo/> {again}</button>
                 </form>
             })}
             <Edit said=said.clone()/>
@@ -207,25 +222,25 @@ fn More(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> imp
         <details class="popover" id=format!("more-{id}")>
             <summary class="button quiet small">"More…"</summary>
             <div class="popup stack">
-                {sent.map(|sent| view! { <a href=sent>"What was sent"</a> })}
-                <a href=map>"Show on the map"</a>
+                {sent.map(|sent| view! { <a href=sent data-noscroll>"What was sent"</a> })}
+                <a href=map data-noscroll>"Show on the map"</a>
                 {with_before.map(|with| view! { <a href=with>"Compare with the one before"</a> })}
                 {with_after.map(|with| view! { <a href=with>"Compare with the one after"</a> })}
-                <a href=with_any>"Compare with a branch…"</a>
+                <a href=with_any data-noscroll>"Compare with a branch…"</a>
                 <form method="post" action=KeepAsTest::url() data-quiet data-told="It is a test input of the persona now.">
                     {hidden()}
                     <button class="button quiet small" data-key="t">"Make it a test input"</button>
                 </form>
                 <form method="post" action=MarkMessage::url() data-quiet>
                     {hidden()}
-                    <input type="hidden" name="bookmarked" value=(!said.bookmarked).to_string()/>
+                    <input type="hidden" name="form[bookmarked]" value=(!said.bookmarked).to_string()/>
                     <button class="button quiet small">{bookmark}</button>
                 </form>
-                <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="Labelled.">
+                <form method="post" action=MarkMessage::url() class="row tight" data-quiet data-told="The label is saved.">
                     {hidden()}
                     <label>
                         <span class="sr">"What this moment is called"</span>
-                        <input name="label" value=said.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
+                        <input name="form[label]" value=said.label maxlength=MOMENT.max_chars autocomplete="off" placeholder="Label"/>
                     </label>
                     <button class="button quiet small">"Label"</button>
                 </form>

@@ -1,15 +1,22 @@
 //! What a form that saves by itself needs: the saving, how it stands, and the way out of a conflict.
 
-use std::{collections::BTreeMap, future::Future};
+use std::{
+    collections::BTreeMap,
+    future::{Future, poll_fn},
+    task::{Poll, Waker},
+};
 
 use leptos::{prelude::*, task::spawn_local};
 
-use super::written::written;
+use super::{
+    notice::{Noticeboard, use_notices},
+    written::written,
+};
 use crate::{
     app::{
         platform,
         state::{
-            draft::{Draft, Phase, Standing, Texts},
+            draft::{Draft, MERGED, Phase, Standing, Texts},
             shortcut::Shortcut,
         },
     },
@@ -22,6 +29,9 @@ const PAUSE_MS: i64 = 900;
 const LONGEST_MS: i64 = 5_000;
 /// How long until a failed save is tried again.
 const RETRY_MS: u32 = 4_000;
+
+/// What is said when something would be done with a text that is not saved.
+const NOT_SETTLED: &str = "Not run: what is written here could not be saved yet.";
 
 /// What the server has after a save.
 pub type Kept = Result<(Revision, Texts), ApiError>;
@@ -39,6 +49,9 @@ pub struct Autosave {
     /// Texts that could not be saved the last time, found in this browser.
     found: RwSignal<Option<Unsaved>>,
     memory: StoredValue<String>,
+    /// Those who wait for the end of a save.
+    waiting: StoredValue<Vec<Waker>>,
+    board: Noticeboard,
 }
 
 impl Autosave {
@@ -55,24 +68,33 @@ impl Autosave {
         let shared = ArcRwSignal::new(draft);
         let draft = RwSignal::from(shared.clone());
         let stored_memory = StoredValue::new(memory.clone());
+        let waiting = StoredValue::new(Vec::<Waker>::new());
         let save_now = move || {
             let sent = shared.try_update(Draft::send).flatten();
             let Some((revision, texts)) = sent else { return };
             let (shared, memory, send) = (shared.clone(), memory.clone(), send.clone());
             spawn_local(async move {
                 let kept = send(revision, texts).await;
-                shared.update(|draft| match kept {
-                    Ok((revision, theirs)) => draft.kept(revision, theirs),
-                    Err(error) => draft.refused(error),
+                platform::keep_cursor(|| {
+                    shared.update(|draft| match kept {
+                        Ok((revision, theirs)) => draft.kept(revision, theirs),
+                        Err(error) => draft.refused(error),
+                    });
                 });
                 remember(&memory, &shared.get_untracked());
+                waiting
+                    .try_update_value(std::mem::take)
+                    .into_iter()
+                    .flatten()
+                    .for_each(Waker::wake);
             });
         };
         let save = Callback::new({
             let save_now = save_now.clone();
             move |()| save_now()
         });
-        let autosave = Self { draft, save, found: RwSignal::new(None), memory: stored_memory };
+        let (found, board) = (RwSignal::new(None), use_notices());
+        let autosave = Self { draft, save, found, memory: stored_memory, waiting, board };
         autosave.keep_time();
         autosave.look_back();
         Effect::new(move |_| {
@@ -90,6 +112,31 @@ impl Autosave {
         // Going to another page of ours saves on the way.
         on_cleanup(save_now);
         autosave
+    }
+
+    /// Saves now, and waits until the server has what is on the screen. `false` when it cannot: that was
+    /// told.
+    pub async fn settle(self) -> bool {
+        let mut tried = false;
+        let is_saved = poll_fn(|context| {
+            match self.draft.try_with_untracked(Draft::standing) {
+                // A form that is gone was saved on the way.
+                None | Some(Standing::Saved) => Poll::Ready(true),
+                Some(Standing::Conflict) => Poll::Ready(false),
+                Some(Standing::Failed(_)) if tried => Poll::Ready(false),
+                Some(Standing::Unsaved | Standing::Saving | Standing::Failed(_)) => {
+                    tried = true;
+                    self.waiting.update_value(|waiting| waiting.push(context.waker().clone()));
+                    self.save.run(());
+                    Poll::Pending
+                }
+            }
+        });
+        let is_saved = is_saved.await;
+        if !is_saved {
+            self.board.tell(NOT_SETTLED);
+        }
+        is_saved
     }
 
     /// Saves after a pause, and tries again after a failure.
@@ -117,6 +164,17 @@ impl Autosave {
                 None => alarm.stop(),
             }
         });
+    }
+
+    /// What was changed elsewhere appears. When it was merged with what is being typed, that is said.
+    pub fn meet(self, revision: Revision, theirs: Texts) {
+        let mut merged = None;
+        platform::keep_cursor(|| {
+            merged = self.draft.try_update(|draft| draft.met(revision, theirs));
+        });
+        if merged == Some(true) {
+            self.board.tell(MERGED);
+        }
     }
 
     /// Takes over what was typed into a field before the page came alive.

@@ -18,6 +18,7 @@ use crate::{
         change::{ChangeState, Conflict, Op, field_label},
         diff::{Segment, SegmentKind},
         proposal::{Proposal, ProposedField, Source},
+        visible::{has_hidden, visible},
     },
 };
 
@@ -41,20 +42,27 @@ pub fn DraftCard(
     let open = draft.is_open();
     let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
     let kind = draft.entity.kind.noun();
+    let of = draft.of.clone().map(|name| format!(" of {name}"));
     let (untrusted, more) = (draft.untrusted.clone(), draft.untrusted_more);
+    let told = [&draft.title, &draft.summary, &draft.reason, &draft.proposed_by.name];
+    let quoted = untrusted.iter().flat_map(|source| [&source.title, &source.passage]);
+    let hidden = told.into_iter().chain(quoted).any(|text| has_hidden(text));
+    let (title, summary) = (visible(draft.title.clone()), visible(draft.summary.clone()));
+    let reason = visible(draft.reason.clone());
     view! {
         <article id=element class="draft" data-draft=id data-state=draft.state.word() tabindex="-1" aria-labelledby=labelled_by>
             <header class="draft-head">
                 <span class="badge" class:good=draft.state == ChangeState::Applied && !draft.undone>{state}</span>
                 <h3 id=title_id>
                     {match path {
-                        Some(path) => view! { <a href=path>{draft.title.clone()}</a> }.into_any(),
-                        None => draft.title.clone().into_any(),
+                        Some(path) => view! { <a href=path>{title}</a> }.into_any(),
+                        None => title.into_any(),
                     }}
                 </h3>
-                <span class="faint small">{kind}</span>
+                <span class="faint small">{kind}{of}</span>
             </header>
-            <p class="small">{draft.summary.clone()}{(!draft.reason.is_empty()).then(|| format!(": {}", draft.reason))}</p>
+            <Hidden hidden/>
+            <p class="small">{summary}{(!reason.is_empty()).then(|| format!(": {reason}"))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
             {(more > 0).then(|| view! { <p class="untrusted small">{format!("… and {more} more that are from elsewhere")}</p> })}
             {if open && !draft.conflicts.is_empty() {
@@ -65,7 +73,7 @@ pub fn DraftCard(
                 view! { <Decided draft=draft.clone() place/> }.into_any()
             }}
             <footer class="faint small">
-                {draft.proposed_by.name.clone()}
+                {visible(draft.proposed_by.name.clone())}
                 {conversation(&draft).map(|path| view! { " in " <a href=path rel="external">"this conversation"</a> })}
                 " · " <When at=draft.created_at/>
                 {expires.map(|at| view! { " · expires " {at.readable()} })}
@@ -74,13 +82,24 @@ pub fn DraftCard(
     }
 }
 
+/// Says that something beside it cannot be seen as it is.
+#[component]
+pub fn Hidden(
+    /// Whether there is such a thing.
+    hidden: bool,
+) -> impl IntoView {
+    hidden.then(|| view! {
+        <p class="problem">"This text has characters that cannot be seen, or that turn others around. They are written out as ⟦U+…⟧."</p>
+    })
+}
+
 /// Says that the author of a draft had read something that nobody here wrote.
 #[component]
 fn Untrusted(source: Source) -> impl IntoView {
     view! {
         <details class="untrusted small">
-            <summary>"Written after reading “" {source.title} "”, which is from elsewhere"</summary>
-            <blockquote>{source.passage}</blockquote>
+            <summary>"Written after reading “" {visible(source.title)} "”, which is from elsewhere"</summary>
+            <blockquote>{visible(source.passage)}</blockquote>
         </details>
     }
 }
@@ -92,6 +111,12 @@ fn Meant(draft: Proposal) -> impl IntoView {
         <input type="hidden" name="id" value=draft.id.to_string()/>
         {draft.revision.map(|revision| view! { <input type="hidden" name="revision" value=revision.to_string()/> })}
     }
+}
+
+/// Under what the browser keeps what is written on a draft until it is decided on: in the rail, whose
+/// conversation changes from page to page.
+fn kept(draft: &Proposal, place: &str, what: &str) -> Option<String> {
+    (place == "rail").then(|| format!("draft {what} {}", draft.id))
 }
 
 /// A draft that waits.
@@ -109,7 +134,7 @@ fn Open(draft: Proposal, place: &'static str) -> impl IntoView {
     let words = format!("{place}-words-{id}");
     let form = words.clone();
     view! {
-        <form id=form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted." class="draft-words">
+        <form id=form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted." class="draft-words" data-save=kept(&draft, place, "words")>
             <Meant draft=draft.clone()/>
             {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose/> }).collect_view()}
         </form>
@@ -121,7 +146,7 @@ fn Open(draft: Proposal, place: &'static str) -> impl IntoView {
             {editable.then(|| view! {
                 <details id=format!("{place}-edit-{id}")>
                     <summary class="button quiet small" data-key="e">"Edit…"</summary>
-                    <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
+                    <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack" data-save=kept(&draft, place, "edit")>
                         <Meant draft=draft.clone()/>
                         {draft.diff.iter().map(|field| view! { <Rewrite field=field.clone()/> }).collect_view()}
                         <p><button class="button" name="take" value="edited">"Accept this"</button></p>
@@ -141,7 +166,7 @@ fn Reject(draft: Proposal, place: &'static str) -> impl IntoView {
     view! {
         <details id=format!("{place}-reject-{id}")>
             <summary class="button quiet small" data-key="r">"Reject…"</summary>
-            <form method="post" action=RejectDraft::url() data-quiet data-told="Rejected." class="stack">
+            <form method="post" action=RejectDraft::url() data-quiet data-told="Rejected." class="stack" data-save=kept(&draft, place, "reason")>
                 <input type="hidden" name="id" value=id.clone()/>
                 <label for=reason.clone()>"Why? Its author is told."</label>
                 <input id=reason name="reason" autocomplete="off" placeholder="You may leave it empty"/>
@@ -161,7 +186,9 @@ pub fn Words(
 ) -> impl IntoView {
     let name = field.field.clone();
     let mut seen = None;
+    let hidden = field.segments.iter().any(|segment| has_hidden(&segment.text));
     let pieces = field.segments.into_iter().map(|Segment { kind, text, hunk }| {
+        let text = visible(text);
         let first = hunk.filter(|hunk| can_choose && seen.replace(*hunk) != Some(*hunk));
         let mark = first.map(|hunk| {
             let label = format!("Change {}", hunk + 1);
@@ -177,6 +204,7 @@ pub fn Words(
     });
     view! {
         <h4>{field.label}</h4>
+        <Hidden hidden/>
         <p class="diff">{pieces.collect_view()}</p>
     }
 }
@@ -198,7 +226,7 @@ fn Rewrite(field: ProposedField) -> impl IntoView {
 fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
     view! {
         <p class="problem">"The same passage was changed since this was written. Join the two texts, or reject the draft."</p>
-        <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack">
+        <form method="post" action=ApproveDraft::url() data-quiet data-told="Accepted as you wrote it." class="stack" data-save=kept(&draft, place, "join")>
             <Meant draft=draft.clone()/>
             {draft.conflicts.iter().map(|Conflict { field, yours, theirs, .. }| {
                 let label = field_label(field).to_owned();
@@ -210,15 +238,25 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
                         </label>
                         <label>
                             "Saved now"
-                            <textarea readonly rows="8" inner_html=written(theirs)></textarea>
+                            <textarea readonly rows="8" inner_html=written(&visible(theirs.clone()))></textarea>
                         </label>
                     </div>
+                    <WrittenOut text=yours.clone()/>
                 }
             }).collect_view()}
             <p><button class="button" name="take" value="edited">"Save the left text"</button></p>
         </form>
         <Reject draft place/>
     }
+}
+
+/// A text that is edited beside this, as it is when it holds something that an editor does not show.
+#[component]
+pub fn WrittenOut(
+    /// The text.
+    text: String,
+) -> impl IntoView {
+    has_hidden(&text).then(|| view! { <Hidden hidden=true/><p class="diff">{visible(text)}</p> })
 }
 
 /// A draft that was decided on, and the way back.
@@ -259,5 +297,6 @@ pub fn conversation(draft: &Proposal) -> Option<String> {
     let id = proposer.conversation_id.as_ref()?;
     let at = draft.path().filter(|_| draft.persona_id.as_ref() == proposer.persona_id.as_ref());
     let (at, card) = (at.as_deref().unwrap_or("/"), format!("rail-draft-{}", draft.id));
-    Some(format!("/rail?whole=1&at={at}&conversation={id}#{card}"))
+    let run = proposer.run_id.as_ref().map(|run| format!("&run={run}")).unwrap_or_default();
+    Some(format!("/rail?whole=1&at={at}&conversation={id}{run}#{card}"))
 }

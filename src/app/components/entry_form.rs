@@ -87,6 +87,7 @@ pub fn EntryForm(
                     </button>
                 </div>
             </header>
+            <p class="moved small" role="status">"This was changed elsewhere. When you save, your text is merged with it."</p>
             {children()}
         </form>
         <form id="delete-entry" method="post" action=DeleteEntry::url() data-quiet data-told=deleted>

@@ -15,7 +15,7 @@ use crate::{
         RestoreEntryVersion, compare_entry_versions, list_entry_versions,
     },
     domain::{
-        actor::ActorKind,
+        actor::{ActorKind, told_name},
         change::Entity,
         error::ApiError,
         list::Page,
@@ -120,9 +120,9 @@ fn VersionRow(
 ) -> impl IntoView {
     let number = version.revision;
     let who = match version.author_kind {
-        ActorKind::Person => "You",
-        ActorKind::Persona => "An agent",
-        ActorKind::System => "Greenroom",
+        ActorKind::Person => told_name(version.author.as_ref(), None),
+        ActorKind::Persona => "An agent".into(),
+        ActorKind::System => "Greenroom".into(),
     };
     let compare = format!("{home}?versions=1&from={}&to={number}", number - 1);
     let restore = format!("Restore version {number}");

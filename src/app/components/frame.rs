@@ -149,6 +149,8 @@ pub fn Frame(
                         <button class="hint needs-script" on:click=move |_| platform::open_dialog(help)>
                             "Keys" <kbd>"?"</kbd>
                         </button>
+                        // Shown where there are accounts. It is a document of its own.
+                        <a class="hint only-accounts" href="/account" rel="external">"Account"</a>
                         <ThemeSwitch/>
                     </div>
                 </div>

@@ -23,8 +23,9 @@ pub struct Noticeboard {
     shown: RwSignal<Option<Notice>>,
     /// Counts what was done or taken back: lists that care load again.
     pub undone: RwSignal<u32>,
-    /// Counts what changes the conversation in the rail as a whole.
-    pub talked: RwSignal<u32>,
+    /// Counts what changes the conversation in the rail as a whole, and says of the last whether it was the one
+    /// that is shown.
+    pub talked: RwSignal<(u32, bool)>,
 }
 
 impl Noticeboard {
@@ -44,7 +45,7 @@ pub fn provide_notices() {
     provide_context(Noticeboard {
         shown: RwSignal::new(None),
         undone: RwSignal::new(0),
-        talked: RwSignal::new(0),
+        talked: RwSignal::new((0, false)),
     });
 }
 

@@ -129,6 +129,8 @@ pub fn PictureTools(
                         {message_id.map(|message| view! { <input type="hidden" name="message" value=message.to_string()/> })}
                         <input type="hidden" name="wish[size]" value=wish.size.word()/>
                         <input type="hidden" name="wish[model]" value=wish.model.clone()/>
+                        {wish.steps.map(|steps| view! { <input type="hidden" name="wish[steps]" value=steps/> })}
+                        {wish.seed.map(|seed| view! { <input type="hidden" name="wish[seed]" value=seed/> })}
                         <label class="sr" for=field.clone()>"What the picture shows"</label>
                         <textarea id=field name="prompt" rows="5" required maxlength=PROMPT.max_chars inner_html=written(&wish.prompt)></textarea>
                         <button class="button small">"Make it from these words"</button>

@@ -68,6 +68,7 @@ pub fn Plot(
     let box_of = format!("0 0 {} {HIGH}", days.len().max(1) * DAY);
     let about =
         format!("{title} by day, at the most {}. The table beneath has the numbers.", told(most));
+    let highest = (most > 0).then(|| format!("at most {}", told(most)));
     let legend = (series.len() > 1).then(|| {
         let named = series.iter().map(|one| {
             view! { <span class=format!("key {}", one.class)>{one.name}</span> }
@@ -76,7 +77,7 @@ pub fn Plot(
     });
     view! {
         <figure class="plot card">
-            <figcaption class="row apart small"><strong>{title}</strong> {legend} <span class="faint">{format!("at most {}", told(most))}</span></figcaption>
+            <figcaption class="row apart small"><strong>{title}</strong> {legend} <span class="faint">{highest}</span></figcaption>
             <svg viewBox=box_of preserveAspectRatio="none" role="img" aria-label=about>{bars}</svg>
             <p class="row apart faint small" aria-hidden="true"><span>{first}</span><span>{last}</span></p>
         </figure>

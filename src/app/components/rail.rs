@@ -17,13 +17,13 @@ use leptos_router::hooks::use_location;
 use super::{
     icon::{Glyph, Icon},
     live::use_live,
-    notice::use_notices,
+    notice::{Noticeboard, use_notices},
 };
 use crate::{
     app::{
         platform::{self, Alarm, Following},
         state::{
-            panel::{CHOICES, Clock, Event, InRail, Panel, Shown},
+            panel::{CHOICES, Clock, Event, InRail, Panel, Shown, Told},
             shortcut::Shortcut,
         },
     },
@@ -37,8 +37,6 @@ use crate::{
 const WIDTH: &str = "rail-width";
 const PATIENCE: &str = "rail-patience";
 const DOCKED: &str = "rail-docked";
-/// The run that was last followed, until it has ended.
-const FOLLOWED: &str = "rail-run";
 /// The element with the words that are being written.
 const WORDS: &str = "composer-words";
 /// How much an arrow key moves the edge.
@@ -53,12 +51,15 @@ pub struct Talk {
     body: NodeRef<Div>,
     /// The address of the page that is talked about.
     at: Memo<String>,
-    /// What stands in the panel, and for which page it was loaded.
+    /// What stands in the panel, and for which page it was loaded; no page when it must be loaded again.
     shown: RwSignal<(String, InRail)>,
     /// The run that goes on.
     running: RwSignal<Option<RunId>>,
+    /// The runs of which it is known that they ended: each is counted once, whoever tells of it.
+    ended: StoredValue<Vec<RunId>>,
     /// What screen readers are told.
     announced: RwSignal<String>,
+    board: Noticeboard,
     width: RwSignal<i32>,
 }
 
@@ -74,7 +75,9 @@ impl Talk {
             at: Memo::new(move |_| location.pathname.get()),
             shown: RwSignal::default(),
             running: RwSignal::new(None),
+            ended: StoredValue::default(),
             announced: RwSignal::default(),
+            board: use_notices(),
             width: RwSignal::new(400),
         };
         let live = use_live();
@@ -88,27 +91,27 @@ impl Talk {
                     talk.on(Event::ClickedAway);
                 }
             });
-            platform::on_shortcut(move |wish| match wish {
-                Shortcut::Talk => {
-                    platform::focus(WORDS);
-                    true
-                }
-                Shortcut::Close if talk.panel.read_untracked().shown != Shown::Hidden => {
+            platform::on_shortcut(move |wish| {
+                let hidden = talk.panel.read_untracked().shown == Shown::Hidden;
+                let closes = wish == Shortcut::Close && !hidden;
+                // What is open in it, or before it, is closed first.
+                if closes && !platform::close_popovers() {
                     talk.on(Event::Dismissed);
-                    true
                 }
-                _ => false,
+                closes
             });
         });
-        let talked = use_notices().talked;
+        let talked = talk.board.talked;
         Effect::new(move |before: Option<u32>| {
-            let now = talked.get();
+            let (now, same) = talked.get();
             if before.is_some_and(|before| before != now) {
                 // What is asked on a persona's page is said to its agent, as in the bar.
                 if talk.at.read_untracked().starts_with("/personas/") {
                     talk.on(Event::Sent);
                 }
-                talk.load("");
+                // What is asked again is asked where it was asked.
+                let shown = talk.shown.get_untracked().1.conversation;
+                talk.load(if same { &shown } else { "" });
             }
             now
         });
@@ -119,7 +122,7 @@ impl Talk {
                 talk.following.close();
                 talk.running.set(None);
                 if talk.panel.read_untracked().shown == Shown::Hidden {
-                    talk.shown.set(Default::default());
+                    talk.forget();
                 } else {
                     talk.load("");
                 }
@@ -163,6 +166,11 @@ impl Talk {
         }
     }
 
+    /// What stands in the panel is not of this page, or not all any more.
+    fn forget(self) {
+        self.shown.update(|(at, _)| at.clear());
+    }
+
     /// Loads a conversation, or the one in use, into the panel.
     fn load(self, conversation: &str) {
         let (at, conversation) = (self.at.get_untracked(), conversation.to_owned());
@@ -171,12 +179,36 @@ impl Talk {
             if self.at.try_get_untracked().is_none_or(|now| now != at) {
                 return;
             }
-            let content = content
-                .unwrap_or_else(|error| format!(r#"<p class="problem" role="alert">{error}</p>"#));
-            let shown = platform::show_rail(self.body, &content).unwrap_or_default();
-            let run = RunId::new(shown.run.as_str());
-            self.shown.set((at, shown));
-            if run.as_str().is_empty() {
+            let (last, before) = self.shown.get_untracked();
+            let content = match content {
+                Ok(content) => content,
+                // What is shown is worth more than why it could not be loaded again.
+                Err(error) if !before.name.is_empty() => {
+                    if self.panel.read_untracked().shown != Shown::Hidden {
+                        self.board.tell(error.to_string());
+                    }
+                    return;
+                }
+                Err(error) => format!(r#"<p class="problem" role="alert">{error}</p>"#),
+            };
+            let shown = platform::in_rail(&content).unwrap_or_default();
+            // A panel that is not open is only compared with.
+            let opened = self.panel.read_untracked().shown != Shown::Hidden || last == at;
+            if opened {
+                platform::show_rail(self.body, &content, last.is_empty());
+            }
+            let (run, ended) = (RunId::new(shown.run.as_str()), RunId::new(shown.ended.as_str()));
+            // What ended while nobody listened is as new as what was heard.
+            let missed = !before.conversation.is_empty()
+                && before.conversation == shown.conversation
+                && before.ended != shown.ended
+                && !shown.ended.is_empty();
+            self.shown.set((if opened { at } else { String::new() }, shown));
+            if missed {
+                self.announced.set("The answer has ended.".into());
+                self.answered(&ended);
+            }
+            if run.as_str().is_empty() || !opened {
                 self.following.close();
                 self.running.set(None);
                 self.weigh();
@@ -191,17 +223,41 @@ impl Talk {
         let name = self.shown.with_untracked(|(_, shown)| shown.name.clone());
         self.announced.set(format!("{name} is answering."));
         self.running.set(Some(run.clone()));
-        platform::remember(FOLLOWED, run.as_str());
+        platform::note_followed(run.as_str());
         self.weigh();
-        self.following.open(run.as_str(), move |over| {
-            if over {
-                platform::forget_draft(FOLLOWED);
+        let followed = run.clone();
+        self.following.open(run.as_str(), move |told| match told {
+            Told::More => {
+                self.weigh();
+                self.on(Event::Streamed);
+            }
+            Told::Over => {
+                platform::note_followed("");
                 self.running.try_set(None);
                 self.announced.try_set("The answer has ended.".into());
+                self.weigh();
+                self.answered(&followed);
             }
-            self.weigh();
-            self.on(if over { Event::Answered } else { Event::Streamed });
+            // It may go on all the same: the conversation says how it stands.
+            Told::Lost => {
+                if self.running.try_get_untracked().flatten().as_ref() == Some(&followed) {
+                    self.running.set(None);
+                    self.load(&self.shown.get_untracked().1.conversation);
+                }
+            }
         });
+    }
+
+    /// Takes in that a run has ended, also when it is told twice.
+    fn answered(self, run: &RunId) {
+        let new = self.ended.try_update_value(|ended| {
+            let new = !ended.contains(run);
+            if new {
+                ended.push(run.clone());
+            }
+            new
+        });
+        self.on(if new == Some(true) { Event::Answered } else { Event::Streamed });
     }
 
     /// Looks whether something waits for an answer.
@@ -218,10 +274,10 @@ impl Talk {
         if let Some(run) = &news.run_id
             && news.status.is_some_and(|status| status.is_over())
             && self.running.read_untracked().as_ref() != Some(run)
-            && platform::kept_draft(FOLLOWED).as_deref() == Some(run.as_str())
+            && platform::was_followed(run.as_str())
         {
-            platform::forget_draft(FOLLOWED);
-            self.on(Event::Answered);
+            platform::note_followed("");
+            self.answered(run);
         }
         match news.topic {
             Topic::Change => {
@@ -229,25 +285,30 @@ impl Talk {
                     platform::put_draft(change.as_str(), move || self.weigh());
                 }
             }
-            Topic::Run if loaded => {
-                let here = news.conversation_id.as_ref().map(|id| id.as_str());
+            Topic::Run => {
+                let shown = if loaded { shown } else { InRail::default() };
+                let Some(run) = &news.run_id else { return };
+                // What is followed tells of its end by itself.
+                let known = self.running.read_untracked().as_ref() == Some(run)
+                    || self.ended.with_value(|ended| ended.contains(run));
+                if known || !shown.is_told_by(news, &self.at.get_untracked()) {
+                    return;
+                }
+                let over = news.status.is_some_and(|status| status.is_over());
+                if over {
+                    self.answered(run);
+                }
                 let begins = news.status == Some(RunStatus::Running);
-                let known = self.running.read_untracked().as_ref() == news.run_id.as_ref();
-                // Where nothing was said yet, these may be the first words.
-                let mine = shown.conversation.is_empty() || here == Some(&shown.conversation);
-                let new = mine && begins && !known;
-                if new && !platform::writing_in_rail() {
+                let shows = self.panel.read_untracked().shown != Shown::Hidden;
+                if loaded && (begins || over) || shows && over {
                     self.load(&shown.conversation);
                 }
             }
-            Topic::Missed
-                if loaded
-                    && self.running.read_untracked().is_none()
-                    && !platform::writing_in_rail() =>
-            {
-                self.load(&shown.conversation);
+            // Also where the panel was never open: what ends while nobody listens is compared with this.
+            Topic::Missed if self.running.read_untracked().is_none() => {
+                self.load(if loaded { &shown.conversation } else { "" });
             }
-            Topic::Run | Topic::Missed | Topic::Chat | Topic::Picture => {}
+            Topic::Missed | Topic::Chat | Topic::Picture => {}
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     written::written,
 };
 use crate::{
-    app::server_fns::playground::{DeleteFile, FileDiff, SaveFile},
+    app::server_fns::playground::{DeleteFile, FileDiff, SaveFile, UnsavedFile},
     domain::{
         address::escaped,
         id::{ConversationId, PersonaId},
@@ -113,6 +113,7 @@ pub fn FileDrawer(
         format!("/api/agents/{persona}/playground/sessions/{session}/files/{}", escaped(&path));
     let (persona, session) = (persona.to_string(), session.to_string());
     let (owner, owned, removed) = (persona.clone(), session.clone(), path.clone());
+    let revision = info.as_ref().map_or(0, |info| info.revision).to_string();
     let facts = info.map(|info| {
         let by = if info.call_id.is_some() { "by the persona" } else { "by you" };
         view! {
@@ -125,9 +126,10 @@ pub fn FileDrawer(
     let editor = match text {
         None => view! { <p class="faint">"This is not a text file."</p> }.into_any(),
         Some(text) => view! {
-            <form method="post" action=SaveFile::url() class="stack" data-quiet data-told="The file is saved.">
+            <form method="post" action=SaveFile::url() class="stack" data-quiet>
                 <input type="hidden" name="persona" value=persona/>
                 <input type="hidden" name="session" value=session/>
+                <input type="hidden" name="revision" value=revision/>
                 <div class="field">
                     <label for="file-path">"Path"</label>
                     <input id="file-path" name="path" value=path required readonly=known maxlength=MAX_PATH_BYTES.to_string()/>
@@ -153,6 +155,53 @@ pub fn FileDrawer(
                     <button class="button quiet small"><Glyph icon=Icon::Bin/> "Delete"</button>
                 </form>
             })}
+        </Drawer>
+    }
+}
+
+/// A text that could not be saved, beside what stands there now.
+#[component]
+pub fn UnsavedDrawer(
+    /// Whose session.
+    persona: PersonaId,
+    /// Which one.
+    session: ConversationId,
+    /// Its page.
+    home: String,
+    /// Both texts.
+    file: UnsavedFile,
+) -> impl IntoView {
+    let UnsavedFile { path, yours, theirs, revision } = file;
+    let told = match (revision, &theirs) {
+        (0, _) => format!("“{path}” was deleted while you wrote. Your text is not saved yet."),
+        (_, None) => format!("“{path}” is no text by now. Your text is not saved yet."),
+        (_, Some(_)) => {
+            format!("There is another “{path}” than you saw. Your text is not saved yet.")
+        }
+    };
+    view! {
+        <Drawer title="Two texts" home wide=true>
+            <p class="problem" role="alert">{told}</p>
+            <form method="post" action=SaveFile::url() class="stack" data-quiet>
+                <input type="hidden" name="persona" value=persona.to_string()/>
+                <input type="hidden" name="session" value=session.to_string()/>
+                <input type="hidden" name="path" value=path/>
+                <input type="hidden" name="revision" value=revision.to_string()/>
+                <div class="field">
+                    <label for="file-content">"Your text"</label>
+                    <textarea id="file-content" name="content" class="code" rows="12" spellcheck="false" inner_html=written(&yours)></textarea>
+                </div>
+                {theirs.map(|theirs| view! {
+                    <div class="field">
+                        <label for="file-there">"What stands there now"</label>
+                        <textarea id="file-there" class="code" rows="12" readonly inner_html=written(&theirs)></textarea>
+                    </div>
+                })}
+                <p class="row tight">
+                    <button class="button">"Save mine"</button>
+                    <button class="button quiet" name="leave" value="true">"Leave mine"</button>
+                </p>
+            </form>
         </Drawer>
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         playground::{AnswerAgain, GoToInSession, SayOtherwise, SessionTurn},
     },
     domain::{
-        id::{CallId, ConversationId, MessageId, PartId, PersonaId},
+        id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
         message::{MESSAGE, Message, Part, PartBody, Role, ToolCall},
         run::Run,
         timestamp::Timestamp,
@@ -52,8 +52,10 @@ pub fn SessionTurnView(
     let live = said.generating.then_some("");
     let pieces = pieces(&message, html);
     let steps = (!said.generating).then(|| written_steps(&persona, &session, &message));
-    let tools =
-        (!said.generating).then(|| view! { <Tools persona session said=said.clone() models/> });
+    // One that did not simply come to its end is linked where that is told.
+    let traced = message.run_id.clone().filter(|_| run.is_none());
+    let tools = (!said.generating)
+        .then(|| view! { <Tools persona session said=said.clone() models traced/> });
     let shown = ShownTurn {
         id: id.clone(),
         role,
@@ -81,7 +83,7 @@ pub fn SessionTurnView(
 }
 
 /// The pieces of a message, its words as they were rendered.
-fn pieces(message: &Message, mut html: Vec<(PartId, String)>) -> Vec<Piece> {
+pub fn pieces(message: &Message, mut html: Vec<(PartId, String)>) -> Vec<Piece> {
     let mut rendered = |part: &PartId| {
         let at = html.iter().position(|(known, _)| known == part)?;
         Some(html.swap_remove(at).1)
@@ -175,6 +177,7 @@ fn Tools(
     session: ConversationId,
     said: PathMessage,
     models: Vec<NamedModel>,
+    traced: Option<RunId>,
 ) -> impl IntoView {
     let id = said.message.id.clone();
     let mine = said.message.role == Role::User;
@@ -211,6 +214,7 @@ fn Tools(
         }
     });
     let asks = !models.is_empty();
+    let trace = traced.map(|run| format!("/traces/{run}"));
     view! {
         <div class="row tight faint small chat-tools">
             {among}
@@ -236,6 +240,7 @@ fn Tools(
                     <button class="button quiet small"><Glyph icon=Icon::Undo/> "Answer again"</button>
                 </form>
             })}
+            {trace.map(|trace| view! { <a href=trace>"Trace"</a> })}
         </div>
     }
 }

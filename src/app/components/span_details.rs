@@ -7,9 +7,10 @@ use super::span_actions::SpanActions;
 use crate::domain::{
     field::grouped,
     id::CallId,
-    message::Role,
+    message::{Part, PartBody, Role},
     run::{StopReason, Usage, told_price, told_time},
     sent::{Sent, SentTool, cached_share},
+    tokens::estimate,
     trace::{Retry, Span, Trace, What},
     tree::MAX_COUNTED,
 };
@@ -35,6 +36,10 @@ pub fn SpanDetails(
         sent.sections.iter().map(|section| section.text.as_str()).collect::<Vec<_>>().join("\n\n")
     });
     let system = told.unwrap_or_default();
+    let words = sent.as_ref().and_then(|sent| {
+        let mut said = sent.messages.iter();
+        said.find(|message| message.id == trace.summary.message_id).map(|said| said.text.clone())
+    });
     let mut facts: Vec<Fact> = vec![
         ("Began", format!("after {}", told_time(span.start_ms))),
         ("Took", told_time(span.duration_ms)),
@@ -70,7 +75,7 @@ pub fn SpanDetails(
             <dl class="facts-list small">
                 {facts.into_iter().map(|(name, fact)| view! { <div><dt>{name}</dt><dd>{fact}</dd></div> }).collect_view()}
             </dl>
-            <SpanActions trace=trace.clone() span=span.clone() system/>
+            <SpanActions trace=trace.clone() span=span.clone() system asked=words/>
             {body}
         </section>
     }
@@ -188,9 +193,25 @@ fn tools(tools: Vec<SentTool>) -> Option<impl IntoView> {
     })
 }
 
-/// What the run itself said and was answered in the steps before.
+/// Something that another run said or did, from which this one went on. Thoughts are left out here as there.
+fn taken_over(part: &Part) -> Option<AnyView> {
+    let (title, text) = match &part.body {
+        PartBody::Text(text) => ("Said before this run".to_owned(), text.clone()),
+        PartBody::Reasoning(_) => return None,
+        PartBody::ToolCall(call) => {
+            (format!("Asked for {} before this run", call.name), pretty(&call.input))
+        }
+        PartBody::ToolResult(result) => {
+            (format!("Result of {} before this run", result.name), result.output.clone())
+        }
+    };
+    let tokens = estimate(&text) as u64;
+    Some(folded(title, Some(tokens), &text).into_any())
+}
+
+/// What the run went on from, and what it said and was answered in the steps before.
 fn said_before(trace: &Trace, step: u32) -> impl IntoView + use<> {
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<AnyView> = trace.taken_over.iter().filter_map(taken_over).collect();
     for span in &trace.spans {
         match &span.what {
             What::LlmCall { step: other, .. } if *other >= step => break,
@@ -235,15 +256,11 @@ fn answered(span: &Span) -> impl IntoView + use<> {
 
 /// What a tool gave.
 fn output(trace: &Trace, call: &CallId) -> impl IntoView + use<> {
-    let result = trace.spans.iter().find_map(|span| match &span.what {
-        What::ToolResult { call: of, output, tokens, .. } if of == call => Some((output, *tokens)),
-        _ => None,
-    });
-    match result {
-        Some((output, tokens)) => {
+    match trace.result(call).map(|result| &result.what) {
+        Some(What::ToolResult { output, tokens, .. }) => {
             text_block(&format!("Output, about {tokens} tokens"), output, true).into_any()
         }
-        None => view! { <p class="faint small">"It gave no result."</p> }.into_any(),
+        _ => view! { <p class="faint small">"It gave no result."</p> }.into_any(),
     }
 }
 

@@ -42,11 +42,13 @@ pub fn TestInputs(
     initial: Vec<EditedTestInput>,
     /// The last answers to them.
     answers: Vec<ShownAnswer>,
+    /// The form of the persona.
+    form: Autosave,
     /// The present version of the persona.
     #[prop(into)]
     revision: Signal<Revision>,
 ) -> impl IntoView {
-    let book = AnswerBook::new(persona.clone(), answers);
+    let book = AnswerBook::new(persona.clone(), answers, form);
     let rows = RwSignal::new(initial);
     // Moving a row takes the cursor away from its button: it is brought back there.
     let pressed = StoredValue::new(String::new());
@@ -73,10 +75,16 @@ pub fn TestInputs(
         now
     });
     use_live().on(move |news| {
-        let ours = news.topic == Topic::Change && news.persona_id == whose.try_get_value();
         let missed = news.topic == Topic::Missed;
-        if missed || ours && news.entity_type == EntityKind::TestInput.word() {
+        if !missed && (news.persona_id.is_none() || news.persona_id != whose.try_get_value()) {
+            return;
+        }
+        if missed || news.entity_type == EntityKind::TestInput.word() {
             renew.run(());
+        }
+        // Its end is heard by whoever watches it.
+        if missed || news.status.is_some_and(|status| !status.is_over()) {
+            book.renew();
         }
     });
     view! {
@@ -164,7 +172,9 @@ fn TestInputRow(
             }
         },
     );
+    book.learn(autosave);
     let draft = autosave.draft;
+    let input_revision = Memo::new(move |_| draft.read().revision);
     let text = Memo::new(move |_| draft.read().text(CONTENT.name));
     // What is changed elsewhere meets what is typed here.
     Effect::new(move |_| {
@@ -175,9 +185,7 @@ fn TestInputRow(
         if let Some((revision, texts)) = known
             && draft.read().is_behind(revision)
         {
-            draft.update(|draft| {
-                draft.met(revision, texts);
-            });
+            autosave.meet(revision, texts);
         }
     });
     let press = move |button: &str| pressed.set_value(format!("{button}-{}", id.get_value()));
@@ -233,14 +241,14 @@ fn TestInputRow(
                 <noscript><button class="button quiet">"Save"</button></noscript>
             </form>
             <DraftTrouble autosave/>
-            <AnswerBox book input=id.get_value() revision/>
+            <AnswerBox book input=id.get_value() revision input_revision/>
             <div class="row apart">
                 <span class="faint small">{move || match tokens::estimate(&text.read()) {
                     1 => "about 1 token".into(),
                     count => format!("about {count} tokens"),
                 }}</span>
                 <div class="row tight">
-                    <RunOne book input=id.get_value() label=Signal::derive(label)/>
+                    <RunOne book input=id.get_value() row=autosave label=Signal::derive(label)/>
                     <form method="post" action=MoveTestInput::url() data-quiet>
                         <HiddenId id=id.get_value()/>
                         <button class="icon" id=format!("up-{}", id.get_value()) name="way" value="up"

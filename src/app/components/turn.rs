@@ -220,7 +220,7 @@ pub fn TurnFoot(
     let button = |action: &'static str, label: &'static str, icon: Icon| {
         let id = run.as_ref().map(|run| run.id.to_string()).unwrap_or_default();
         view! {
-            <form method="post" action=action data-quiet data-talk>
+            <form method="post" action=action data-quiet data-talk="same">
                 <input type="hidden" name="id" value=id/>
                 <button class="button quiet small"><Glyph icon/> {label}</button>
             </form>
@@ -235,7 +235,7 @@ pub fn TurnFoot(
             {told.map(|told| view! { <p class="small" class:working=going_on>{told}</p> })}
             <div class="row tight faint small">
                 {going_on.then(|| button(StopRun::url(), "Stop", Icon::Stop))}
-                {(!going_on && can_go_on).then(|| button(GoOnRun::url(), "Go on", Icon::Run))}
+                {(!going_on && can_go_on).then(|| button(GoOnRun::url(), "Continue", Icon::Run))}
                 {(!going_on && can_retry).then(|| button(RetryRun::url(), "Retry", Icon::Undo))}
                 {copies.then(|| view! {
                     <button type="button" class="icon tiny needs-script" data-copy=pieces_id(&turn.id) aria-label="Copy this answer" title="Copy">

@@ -24,7 +24,7 @@ use crate::{
         },
     },
     domain::{
-        actor::ActorKind,
+        actor::{ActorKind, told_name},
         diff::{FieldDiff, Segment, SegmentKind},
         error::ApiError,
         id::PersonaId,
@@ -155,9 +155,9 @@ fn VersionRow(
 ) -> impl IntoView {
     let number = version.revision;
     let who = match version.author_kind {
-        ActorKind::Person => "You",
-        ActorKind::Persona => "Its agent",
-        ActorKind::System => "Greenroom",
+        ActorKind::Person => told_name(version.author.as_ref(), None),
+        ActorKind::Persona => "Its agent".into(),
+        ActorKind::System => "Greenroom".into(),
     };
     let compare =
         format!("/personas/{persona}?versions=1&from={}&to={number}", (number - 1).max(1));

@@ -11,9 +11,9 @@ use crate::{
             problem::PageProblem,
             when::When,
         },
-        server_fns::bin::{EmptyBin, PurgeFromBin, RestoreFromBin, list_bin},
+        server_fns::bin::{BinData, EmptyBin, PurgeFromBin, RestoreFromBin, list_bin},
     },
-    domain::{audit::Binned, list::Page},
+    domain::audit::Binned,
 };
 
 /// What was deleted, and can come back.
@@ -26,7 +26,7 @@ pub fn BinPage() -> impl IntoView {
         <Suspense>
             {Suspend::new(async move {
                 match list_bin(after).await {
-                    Ok(page) => shown(page).into_any(),
+                    Ok(bin) => shown(bin).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -34,7 +34,23 @@ pub fn BinPage() -> impl IntoView {
     }
 }
 
-fn shown(page: Page<Binned>) -> impl IntoView {
+/// What goes with something that is removed for good, as a sentence; nothing when there is nothing.
+fn told_going(chats: i64, pictures: i64) -> String {
+    let counted = |(count, noun): (i64, &str)| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        more => Some(format!("{more} {noun}s")),
+    };
+    let going = [(chats, "chat"), (pictures, "picture")].into_iter().filter_map(counted);
+    match going.collect::<Vec<_>>().join(" and ") {
+        none if none.is_empty() => none,
+        going if chats + pictures == 1 => format!("{going} goes with it. "),
+        going => format!("{going} go with it. "),
+    }
+}
+
+fn shown(bin: BinData) -> impl IntoView {
+    let BinData { page, chats, pictures } = bin;
     if page.items.is_empty() {
         return view! {
             <section class="empty">
@@ -45,6 +61,7 @@ fn shown(page: Page<Binned>) -> impl IntoView {
         }
         .into_any();
     }
+    let going = told_going(chats, pictures);
     let next = page.next.map(|after| format!("/bin?after={after}"));
     view! {
         <ul class="rows">
@@ -54,7 +71,7 @@ fn shown(page: Page<Binned>) -> impl IntoView {
         <details class="danger">
             <summary class="button quiet">"Empty the bin…"</summary>
             <form method="post" action=EmptyBin::url() class="row" data-quiet data-told="The bin is empty.">
-                <span>"Everything in the bin goes, with all its versions. This cannot be undone."</span>
+                <span>"Everything in the bin goes, with all its versions. " {going} "This cannot be undone."</span>
                 <button class="button bad">"Remove everything for good"</button>
             </form>
         </details>
@@ -74,6 +91,7 @@ fn BinRow(thing: Binned) -> impl IntoView {
             <input type="hidden" name="id" value=id.clone()/>
         }
     };
+    let going = told_going(thing.chats, thing.pictures);
     let restore = format!("Restore {}", thing.title);
     view! {
         <li class="card row apart" id=row>
@@ -97,7 +115,7 @@ fn BinRow(thing: Binned) -> impl IntoView {
                     <summary class="button quiet">"Remove…"</summary>
                     <form method="post" action=PurgeFromBin::url() class="popup" data-quiet data-final data-told="Removed for good.">
                         {hidden()}
-                        <p>"It goes with all its versions. This cannot be undone."</p>
+                        <p>"It goes with all its versions. " {going} "This cannot be undone."</p>
                         <button class="button bad">"Remove for good"</button>
                     </form>
                 </details>

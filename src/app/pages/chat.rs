@@ -1,8 +1,8 @@
 //! One chat: the path that is shown, what stands beside it, and what can be set.
 //!
-//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf`, `?stay` and
-//! `?before` say which part of the tree is shown, `?compare` and `with` show two branches instead, and `?pruned`
-//! names what was just hidden.
+//! What else is open is in the address: `?chats`, `?settings`, `?map`, `?sent={message}`; `?leaf`, `?stay`,
+//! `?before` and `?see` say which part of the tree is shown, `?compare` and `with` show two branches instead, and
+//! `?pruned` names what was just hidden.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -25,7 +25,9 @@ use crate::{
         server_fns::chats::{ChatData, ChatTurn, DeleteChat, GoToMessage, PruneMessage, open_chat},
     },
     domain::{
-        chat::{Answering, Chat, MemberState},
+        chat::{
+            Answering, Chat, MAX_FILE_MESSAGES, MAX_FILE_MIB, MemberState, SETTINGS, told_left_out,
+        },
         id::{ConversationId, MessageId},
         message::Role,
         run::{Run, RunStatus},
@@ -40,9 +42,12 @@ pub fn ChatPage() -> impl IntoView {
     let query = use_query_map().read_untracked().clone();
     let message = |name: &str| query.get(name).map(MessageId::new);
     let (leaf, before, pruned) = (message("leaf"), message("before"), message("pruned"));
-    let stay = message("stay");
+    let (stay, see) = (message("stay"), message("see"));
+    // Who only looks again was there already.
+    let marked = see.clone().filter(|_| stay.is_none());
     let both = message("compare").zip(message("with"));
     let from = query.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
+    let left_out = told_left_out(&named_settings(&query.get("left_out").unwrap_or_default()));
     let beside = if let Some(sent) = message("sent") {
         Beside::Sent(sent)
     } else if query.get("map").is_some() {
@@ -52,11 +57,12 @@ pub fn ChatPage() -> impl IntoView {
             around: message("around"),
             at: message("at"),
             find: query.get("find").unwrap_or_default(),
+            older: message("older"),
             compare: message("compare"),
             whole: query.get("whole").is_some(),
         })
     } else if query.get("settings").is_some() {
-        Beside::Settings
+        Beside::Settings { who: query.get("who").unwrap_or_default() }
     } else if query.get("chats").is_some() {
         Beside::Chats
     } else {
@@ -65,13 +71,18 @@ pub fn ChatPage() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match (open_chat(id, leaf, stay, before, pruned).await, both) {
+                match (open_chat(id, leaf, stay, before, see, pruned).await, both) {
                     (Ok(open), Some((left, right))) => {
                         view! { <ChatCompare chat=open.chat left right from/> }.into_any()
                     }
                     (Ok(open), None) => {
                         let beside = beside.render(&open);
-                        view! { {shown(open)} {beside} }.into_any()
+                        view! {
+                            {left_out.map(|told| view! { <p class="told small" role="status">{told}</p> })}
+                            {shown(open, marked)}
+                            {beside}
+                        }
+                        .into_any()
                     }
                     (Err(error), _) => view! { <PageProblem error/> }.into_any(),
                 }
@@ -80,12 +91,18 @@ pub fn ChatPage() -> impl IntoView {
     }
 }
 
+/// The settings that an address names by their numbers, as [`SETTINGS`] has them.
+fn named_settings(numbers: &str) -> Vec<&'static str> {
+    let numbers = numbers.split(',').filter_map(|number| number.parse::<usize>().ok());
+    numbers.filter_map(|number| SETTINGS.get(number).copied()).take(SETTINGS.len()).collect()
+}
+
 /// What is open beside the chat.
 enum Beside {
     Nothing,
     Sent(MessageId),
     Map(MapAsk),
-    Settings,
+    Settings { who: String },
     Chats,
 }
 
@@ -99,27 +116,28 @@ impl Beside {
                 let ask = MapAsk { leaf: open.path.leaf.clone(), ..ask };
                 Some(view! { <ChatMap ask/> }.into_any())
             }
-            Self::Settings => {
+            Self::Settings { who } => {
                 let models = open.models.clone();
-                Some(view! { <ChatSettingsDrawer chat models/> }.into_any())
+                Some(view! { <ChatSettingsDrawer chat models who/> }.into_any())
             }
             Self::Chats => Some(view! { <ChatListTab chat/> }.into_any()),
         }
     }
 }
 
-fn shown(open: ChatData) -> impl IntoView {
+fn shown(open: ChatData, see: Option<MessageId>) -> impl IntoView {
     let ChatData { chat, path, turns, estimate, known_device, stray, pruned, .. } = open;
-    let PathPage { next, leaf, newer_elsewhere, moved, run, runs, line, .. } = path;
+    let PathPage { next, later, leaf, newer_elsewhere, moved, run, runs, line, .. } = path;
     let home = format!("/chats/{}", chat.id);
     // One that ended well is told by its answer, and asked for again there; one that met a limit says so.
     let run = run.filter(|run| run.status != RunStatus::Done || run.error.is_some());
     // What is being written on another branch is not followed here.
     let going_on: Vec<String> =
         runs.iter().filter(|run| !run.status.is_over()).map(|run| run.id.to_string()).collect();
-    let follows = (!going_on.is_empty()).then(|| going_on.join(","));
     // What is said next follows the last answer, also when the page does not know yet that it is there.
-    let reply = runs.last().filter(|_| follows.is_some()).map(|run| run.reply_id.to_string());
+    let reply = runs.last().filter(|_| !going_on.is_empty()).map(|run| run.reply_id.to_string());
+    // Nor is it far above the end.
+    let follows = (!going_on.is_empty() && later.is_none()).then(|| going_on.join(","));
     // An answer that never came is told below the question.
     let last = turns.last().map(|turn| turn.said.message.role);
     let unanswered = last == Some(Role::User) && runs.len() <= 1;
@@ -127,6 +145,8 @@ fn shown(open: ChatData) -> impl IntoView {
         let end = leaf.as_ref().map(|leaf| format!("leaf={leaf}&")).unwrap_or_default();
         format!("{home}?{end}before={before}")
     });
+    let later = later.map(|last| format!("{home}?see={last}#turn-{last}"));
+    let at_end = later.is_none();
     let end = leaf.as_ref().map(|leaf| leaf.to_string());
     let names: Vec<String> = chat.members.iter().map(|member| member.name.clone()).collect();
     let name = names.first().cloned().unwrap_or_default();
@@ -136,7 +156,8 @@ fn shown(open: ChatData) -> impl IntoView {
     let fresh = (!known_device).then_some("");
     let written = |id: &MessageId| turns.iter().any(|turn| turn.said.message.id == *id);
     // Of several, one may have failed while others answered.
-    let failed = |run: &&Run| run.status.is_over() && !written(&run.reply_id) && !unanswered;
+    let failed =
+        |run: &&Run| at_end && run.status.is_over() && !written(&run.reply_id) && !unanswered;
     let lost: Vec<Run> = runs.iter().filter(failed).cloned().collect();
     let shown_turn = {
         let (chat, leaf) = (chat.id.clone(), leaf.clone());
@@ -146,7 +167,9 @@ fn shown(open: ChatData) -> impl IntoView {
             let told_here = |run: &Run| run.reply_id == id || unanswered && run.message_id == id;
             let run = own.or_else(|| run.clone().filter(told_here));
             let name = turn.said.persona_name.clone().unwrap_or_else(|| name.clone());
-            view! { <ChatTurnView chat=chat.clone() name turn run leaf=leaf.clone()/> }
+            let seen = see.as_ref() == Some(&id);
+            let unasked = last == Some(Role::User) && leaf.as_ref() == Some(&id) && run.is_none();
+            view! { <ChatTurnView chat=chat.clone() name turn run leaf=leaf.clone() seen unasked/> }
         }
     };
     let groups = beside_each_other(turns, chat.settings.answers);
@@ -171,6 +194,12 @@ fn shown(open: ChatData) -> impl IntoView {
                     _ => group.into_iter().map(&shown_turn).collect_view().into_any(),
                 }).collect_view()}
                 {lost.into_iter().map(|run| view! { <Lost members=members.clone() run/> }).collect_view()}
+                {later.map(|later| view! {
+                    <li class="later row tight" id="later">
+                        <a class="button quiet small" href=later data-noscroll>"Later messages"</a>
+                        <a class="button quiet small" href=home>"The newest messages"</a>
+                    </li>
+                })}
             </ol>
             <ChatLine chat=chat.id.clone() members=members.clone() line/>
             {newer_elsewhere.map(|newer| view! { <Elsewhere chat=chat.id.clone() newer/> })}
@@ -248,13 +277,14 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
                 <p class="faint small">{names} {mode.label()}</p>
             </div>
             <div class="row tight">
-                <a class="button quiet" href=map><Glyph icon=Icon::History/> "Map"</a>
-                <a class="button quiet" href=chats><Glyph icon=Icon::Talk/> "Other chats"</a>
-                <a class="button quiet" href=settings><Glyph icon=Icon::Settings/> "Settings"</a>
+                <a class="button quiet" href=map data-noscroll><Glyph icon=Icon::History/> "Map"</a>
+                <a class="button quiet" href=chats data-noscroll><Glyph icon=Icon::Talk/> "Other chats"</a>
+                <a class="button quiet" href=settings data-noscroll><Glyph icon=Icon::Settings/> "Settings"</a>
                 <details class="popover" id="chat-more">
                     <summary class="button quiet">"More…"</summary>
                     <div class="popup stack">
                         <a href=export download rel="external">"Export all as JSON"</a>
+                        <small class="faint">{format!("Up to {MAX_FILE_MIB} MiB and {MAX_FILE_MESSAGES} messages of it can be imported again.")}</small>
                         <a href=markdown download rel="external">"This path as markdown"</a>
                         <form method="post" action=DeleteChat::url() data-quiet data-told="The chat is in the bin.">
                             <input type="hidden" name="id" value=id.to_string()/>
@@ -290,7 +320,7 @@ fn Elsewhere(chat: ConversationId, newer: Newer) -> impl IntoView {
 fn Pruned(node: TreeNode) -> impl IntoView {
     let told = format!("Pruned from “{}” on.", node.excerpt);
     view! {
-        <form class="told row apart small" method="post" action=PruneMessage::url() data-quiet role="status">
+        <form class="told row apart small seen" method="post" action=PruneMessage::url() data-quiet role="status" tabindex="-1">
             <input type="hidden" name="id" value=node.id.to_string()/>
             <input type="hidden" name="back" value="true"/>
             <span>{told} " The map shows it."</span>

@@ -3,9 +3,11 @@
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::{hooks::use_query_map, location::Url};
 
+use super::search::of_chats;
 use crate::{
     app::{
         components::{
+            find_persona::FindPersona,
             icon::{Glyph, Icon},
             page_title::PageTitle,
             problem::PageProblem,
@@ -17,7 +19,7 @@ use crate::{
         },
     },
     domain::{
-        chat::{ChatMode, ChatSummary, TITLE},
+        chat::{ChatMode, ChatSummary, MAX_FILE_MESSAGES, MAX_FILE_MIB, TITLE},
         id::PersonaId,
         list::Page,
     },
@@ -32,15 +34,22 @@ pub fn ChatsPage() -> impl IntoView {
     let query = use_query_map().read_untracked().clone();
     let persona = query.get("persona").filter(|id| !id.is_empty()).map(PersonaId::new);
     let (words, after) = (query.get("q").unwrap_or_default(), query.get("after"));
+    let who = query.get("who").unwrap_or_default();
     view! {
         <PageTitle text="Chats"/>
-        <header class="page-head"><h1>"Chats"</h1></header>
+        <header class="page-head">
+            <h1>"Chats"</h1>
+            <a class="button quiet small" href="/terminal">"Terminal"</a>
+        </header>
         <Suspense>
             {Suspend::new(async move {
-                let personas = speakers(persona.clone()).await;
+                let (personas, listed, more) = speakers(persona.clone(), who.clone()).await;
+                let kept = [("q", words.clone()), ("persona", persona.as_ref().map(ToString::to_string).unwrap_or_default())];
+                let kept = kept.into_iter().filter(|(_, value)| !value.is_empty()).collect();
                 match list_chats(persona.clone(), words.clone(), after).await {
                     Ok(page) => view! {
                         <Begin personas=personas.clone()/>
+                        <FindPersona action="/chats".to_owned() kept who listed more/>
                         <Find personas=personas.clone() persona=persona.clone() words=words.clone()/>
                         {shown(page, persona, &words)}
                         <Import personas/>
@@ -52,10 +61,15 @@ pub fn ChatsPage() -> impl IntoView {
     }
 }
 
-/// Who can be talked to: the one that is asked for, and those that changed last.
-async fn speakers(first: Option<PersonaId>) -> Vec<Speaker> {
-    let list = list_personas(String::new(), None).await;
-    let list = list.map(|list| list.page.items).unwrap_or_default();
+/// Who can be talked to: the one that is asked for, and those that changed last, or have this in their names.
+/// How many the list has, and whether there are more.
+async fn speakers(first: Option<PersonaId>, who: String) -> (Vec<Speaker>, usize, bool) {
+    let list = list_personas(who, None).await.map(|list| list.page);
+    let (list, more) = match list {
+        Ok(page) => (page.items, page.next.is_some()),
+        Err(_) => (Vec::new(), false),
+    };
+    let listed = list.len();
     let asked_for = match first {
         Some(id) => open_persona(id).await.ok(),
         None => None,
@@ -63,7 +77,8 @@ async fn speakers(first: Option<PersonaId>) -> Vec<Speaker> {
     let first = asked_for.map(|open| (open.persona.id, open.persona.fields.name));
     let known = first.as_ref().map(|(id, _)| id.clone());
     let others = list.into_iter().map(|persona| (persona.id, persona.name));
-    first.into_iter().chain(others.filter(|(id, _)| Some(id) != known.as_ref())).collect()
+    let others = others.filter(|(id, _)| Some(id) != known.as_ref());
+    (first.into_iter().chain(others).collect(), listed, more)
 }
 
 /// The form that begins a chat.
@@ -112,11 +127,13 @@ fn Find(personas: Vec<Speaker>, persona: Option<PersonaId>, words: String) -> im
 }
 
 fn shown(page: Page<ChatSummary>, persona: Option<PersonaId>, words: &str) -> AnyView {
-    let filtered = persona.is_some() || !words.trim().is_empty();
+    let searched = !words.trim().is_empty();
+    let filtered = persona.is_some() || searched;
     if page.items.is_empty() && filtered {
         return view! {
             <section class="empty">
                 <h2>"No such chats"</h2>
+                {searched.then(|| view! { <p>{of_chats()}</p> })}
                 <p><a href="/chats">"Show all chats"</a></p>
             </section>
         }
@@ -134,6 +151,7 @@ fn shown(page: Page<ChatSummary>, persona: Option<PersonaId>, words: &str) -> An
     let with = persona.map(|id| format!("&persona={}", Url::escape(id.as_str())));
     let next = page.next.map(|after| format!("/chats?after={after}{}", with.unwrap_or_default()));
     view! {
+        {searched.then(|| view! { <p class="faint small">{of_chats()}</p> })}
         <ul class="rows">
             {page.items.into_iter().map(|chat| view! { <Row chat/> }).collect_view()}
         </ul>
@@ -175,13 +193,13 @@ fn Row(chat: ChatSummary) -> impl IntoView {
 #[component]
 fn Import(personas: Vec<Speaker>) -> impl IntoView {
     view! {
-        <details class="card details import" id="import">
+        <details class="card details" id="import">
             <summary>"Import a chat…"</summary>
             <form method="post" action="/api/chats/import-file" enctype="multipart/form-data" class="stack">
                 <div class="field">
                     <label for="import-file">"A file that a chat was exported to (JSON)"</label>
                     <input id="import-file" type="file" name="file" accept="application/json,.json" required/>
-                    <small class="faint">"All branches, labels, bookmarks and pruned messages come along."</small>
+                    <small class="faint">{format!("All branches, labels, bookmarks and pruned messages come along. A file may have up to {MAX_FILE_MIB} MiB and {MAX_FILE_MESSAGES} messages.")}</small>
                 </div>
                 <label class="row tight">
                     <span class="small">"With"</span>

@@ -5,12 +5,15 @@ use leptos_router::hooks::use_params_map;
 
 use crate::{
     app::{
-        components::{page_title::PageTitle, problem::PageProblem, written::written},
+        components::{
+            draft_card::WrittenOut, page_title::PageTitle, problem::PageProblem, written::written,
+        },
         server_fns::conflicts::{KeptText, SaveKept, open_conflict},
     },
     domain::{
         change::{ChangeState, Conflict, EntityKind, field_label},
         id::ChangeId,
+        visible::visible,
     },
 };
 
@@ -80,10 +83,11 @@ fn shown(kept: KeptText) -> impl IntoView {
                             {(!kept.is_new).then(|| view! {
                                 <label>
                                     "Saved now"
-                                    <textarea readonly rows=rows inner_html=written(&theirs)></textarea>
+                                    <textarea readonly rows=rows inner_html=written(&visible(theirs))></textarea>
                                 </label>
                             })}
                         </div>
+                        <WrittenOut text=yours/>
                     }
                 }).collect_view()}
                 <p class="row"><button class="button">"Save mine"</button></p>

@@ -1,6 +1,6 @@
 //! The gallery: a persona's pictures or all of them, and the form that has one made.
 //!
-//! What is shown is in the address: `?persona=`, `?picture=`, `?advanced`, `?deleted`.
+//! What is shown is in the address: `?persona=`, `?picture=`, `?advanced`, `?deleted`, `?who=`.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::use_query_map;
@@ -9,6 +9,7 @@ use crate::{
     app::{
         components::{
             chat_settings::Drawer,
+            find_persona::FindPersona,
             icon::{Glyph, Icon},
             page_title::PageTitle,
             picture::{PictureTools, PictureView, told_facts},
@@ -53,13 +54,24 @@ pub fn GalleryPage() -> impl IntoView {
     let (picture, after) = (given("picture").map(PictureId::new), given("after"));
     let (advanced, deleted) = (given("advanced").is_some(), given("deleted").is_some());
     let view = Looked { persona: persona.clone(), advanced, deleted };
+    let who = given("who").unwrap_or_default();
+    let kept = ["persona", "picture", "advanced", "deleted"].into_iter();
+    let kept = kept.filter_map(|name| Some((name, given(name)?))).collect();
     view! {
         <PageTitle text="Gallery"/>
         <header class="page-head"><h1>"Gallery"</h1></header>
         <Suspense>
             {Suspend::new(async move {
-                match open_gallery(persona, picture, deleted, after).await {
-                    Ok(data) => shown(data, view).into_any(),
+                match open_gallery(persona, picture, deleted, after, who.clone()).await {
+                    Ok(data) => {
+                        let (listed, more) = (data.listed, data.more);
+                        let action = "/gallery".to_owned();
+                        view! {
+                            <FindPersona action kept who listed more/>
+                            {shown(data, view)}
+                        }
+                        .into_any()
+                    }
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -68,7 +80,7 @@ pub fn GalleryPage() -> impl IntoView {
 }
 
 fn shown(data: GalleryData, view: Looked) -> impl IntoView {
-    let GalleryData { page, open, personas, appearance, models, demo } = data;
+    let GalleryData { page, open, personas, appearance, models, tunable, demo, .. } = data;
     let next = page.next.clone().map(|after| {
         let path = view.path(view.advanced);
         let deleted = if view.deleted { "&deleted=1" } else { "" };
@@ -88,7 +100,7 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
     );
     view! {
         <div class="gallery">
-            <Wishes personas=personas.clone() described models demo view=view.clone()/>
+            <Wishes personas=personas.clone() described models tunable demo view=view.clone()/>
             <section class="stack" aria-label="Pictures">
                 <Filter personas view=view.clone()/>
                 {empty.then(|| nothing(view.deleted, name))}
@@ -174,6 +186,7 @@ fn Wishes(
     personas: Vec<(PersonaId, String)>,
     described: String,
     models: Vec<(String, String)>,
+    tunable: bool,
     demo: bool,
     view: Looked,
 ) -> impl IntoView {
@@ -201,7 +214,7 @@ fn Wishes(
                         }).collect_view()}
                     </select>
                 </div>
-                {advanced.then(|| view! { <Advanced models/> })}
+                {advanced.then(|| view! { <Advanced models tunable/> })}
                 <p><button class="button"><Glyph icon=Icon::Picture/> "Make the picture"</button></p>
             </form>
             {demo.then(|| view! {
@@ -212,7 +225,7 @@ fn Wishes(
 }
 
 #[component]
-fn Advanced(models: Vec<(String, String)>) -> impl IntoView {
+fn Advanced(models: Vec<(String, String)>, tunable: bool) -> impl IntoView {
     view! {
         <fieldset class="field">
             <legend>"Size"</legend>
@@ -222,16 +235,19 @@ fn Advanced(models: Vec<(String, String)>) -> impl IntoView {
                 })}
             </div>
         </fieldset>
-        <div class="pair narrow">
-            <div class="field">
-                <label for="wish-steps">"Steps"</label>
-                <input id="wish-steps" type="number" name="wish[steps]" min="1" max=MAX_STEPS placeholder="As the model likes"/>
+        {tunable.then(|| view! {
+            <div class="pair narrow">
+                <div class="field">
+                    <label for="wish-steps">"Steps"</label>
+                    <input id="wish-steps" type="number" name="wish[steps]" min="1" max=MAX_STEPS placeholder="As the model likes"/>
+                </div>
+                <div class="field">
+                    <label for="wish-seed">"Seed"</label>
+                    <input id="wish-seed" type="number" name="wish[seed]" min="0" max=u32::MAX placeholder="By chance"/>
+                </div>
             </div>
-            <div class="field">
-                <label for="wish-seed">"Seed"</label>
-                <input id="wish-seed" type="number" name="wish[seed]" min="0" max=u32::MAX placeholder="By chance"/>
-            </div>
-        </div>
+            <p class="faint small">"A model that cannot be told these is not told them."</p>
+        })}
         <div class="field">
             <label for="wish-model">"Model"</label>
             <select id="wish-model" name="wish[model]">
@@ -251,7 +267,7 @@ fn Open(picture: Picture, personas: Vec<(PersonaId, String)>, home: String) -> i
     let there = picture.state == PictureState::Done && picture.deleted_at.is_none();
     let facts = picture.facts.as_ref().map(|facts| told_facts(facts, picture.cost_micros));
     let chat = picture.chat_id.clone().zip(picture.message_id.clone());
-    let chat = chat.map(|(chat, message)| format!("/chats/{chat}?leaf={message}"));
+    let chat = chat.map(|(chat, message)| format!("/chats/{chat}?see={message}#turn-{message}"));
     let (id, of) = (picture.id.to_string(), picture.persona_id.clone());
     view! {
         <Drawer title="Picture" home>

@@ -26,7 +26,7 @@ use crate::{
             DeletePersona, DuplicatePersona, EditorData, PersonaForm, SavePersona, open_persona,
             preview_markdown, save_persona,
         },
-        state::draft::{Draft, MERGED, Texts},
+        state::draft::{Draft, Texts},
     },
     domain::{
         change::EntityKind,
@@ -127,10 +127,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         spawn_local(async move {
             if let Ok(now) = open_persona(id.get_value()).await {
                 let EditedPersona { revision, fields, .. } = now.persona;
-                let merged = draft.try_update(|draft| draft.met(revision, texts(&fields)));
-                if merged == Some(true) {
-                    board.tell(MERGED);
-                }
+                autosave.meet(revision, texts(&fields));
             }
         });
     });
@@ -226,7 +223,7 @@ fn Editor(data: EditorData) -> impl IntoView {
                     </div>
                 </details>
             </div>
-            <TestInputs persona=persona.id.clone() initial=test_inputs answers revision/>
+            <TestInputs persona=persona.id.clone() initial=test_inputs answers form=autosave revision/>
         </div>
         {move || shows_versions.get().then(|| view! {
             <VersionsDrawer persona=id.get_value() revision/>

@@ -21,7 +21,6 @@ use crate::{
         enhancement::{Enhancement, WISH},
         error::ApiError,
         id::PersonaId,
-        persona::Tier,
         publication::{Example, MAX_EXAMPLES, Publication, Published, SLUG_CHARS},
     },
 };
@@ -72,20 +71,13 @@ fn told<T>(
 
 /// Asks for improvements, and shows what came of it.
 fn enhance(id: PersonaId, data: EnhanceData) -> AnyView {
-    let EnhanceData { name, tier, at_work, drafts } = data;
-    let agent = format!("{name}’s agent");
-    let note = match tier {
-        Tier::Read => "It may only read: it tells you what it would change.",
-        Tier::Suggest | Tier::Act => {
-            "What it finds comes as drafts. Nothing changes until you accept it."
-        }
-    };
+    let EnhanceData { name, at_work, drafts } = data;
     let (inbox, talk) =
         (format!("/inbox?persona={id}"), format!("/rail?at=/personas/{id}&whole=1"));
     view! {
         <form id="enhance" method="post" action=EnhancePersona::url() class="stack" data-quiet data-talk>
             <input type="hidden" name="id" value=id.to_string()/>
-            <p class="small faint">"Ask " {agent} " for improvements. " {note}</p>
+            <p class="small faint">"Ask your companion here, " {name} "’s agent, for improvements. They come as drafts, whatever it may do by itself: nothing changes until you accept it."</p>
             <fieldset class="field">
                 <legend>"What should become better?"</legend>
                 <div class="picks">
@@ -133,7 +125,7 @@ fn publish(id: PersonaId, data: PublishData) -> AnyView {
             Some(published) => view! { <Public published link revision/> }.into_any(),
             None => view! {
                 <p class="small faint">
-                    "Not public. A public page shows the name, the face and the appearance of one version to anyone who has its address; nothing else, unless you say so."
+                    "Not public. A public page shows the name and the appearance of one version to anyone who has its address; nothing else, unless you say so."
                 </p>
             }.into_any(),
         }}

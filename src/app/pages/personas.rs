@@ -62,6 +62,13 @@ pub fn PersonasPage() -> impl IntoView {
                 }
             })}
         </Transition>
+        <details class="card details" id="import">
+            <summary>"Import a character card…"</summary>
+            <form method="post" action="/api/storage/personas/import-file" enctype="multipart/form-data" class="row wrap">
+                <input type="file" name="file" aria-label="A card (PNG, JSON or CHARX)" accept=".png,.json,.charx" required/>
+                <button class="button">"Import"</button>
+            </form>
+        </details>
     }
 }
 

@@ -42,7 +42,7 @@ pub fn PlaygroundPage() -> impl IntoView {
 }
 
 fn shown(data: EntranceData) -> impl IntoView {
-    let EntranceData { player, sessions, deleted, variable_names } = data;
+    let EntranceData { player, sessions, deleted, variable_names, older_names } = data;
     let editor = format!("/personas/{}", player.id);
     let home = format!("/playground/{}", player.id);
     let title = format!("Playground of {}", player.name);
@@ -65,7 +65,7 @@ fn shown(data: EntranceData) -> impl IntoView {
         <header class="page-head"><h1>"Playground"</h1></header>
         <div class="playground">
             <div class="stack">
-                <Begin player=player.clone() variable_names/>
+                <Begin player=player.clone() variable_names older_names/>
                 <Tools player/>
             </div>
             <section class="stack" aria-labelledby="sessions-title">
@@ -117,7 +117,7 @@ fn Row(session: PlaygroundSession) -> impl IntoView {
 
 /// The form that begins a session.
 #[component]
-fn Begin(player: Player, variable_names: Vec<String>) -> impl IntoView {
+fn Begin(player: Player, variable_names: Vec<String>, older_names: Vec<String>) -> impl IntoView {
     let bare = player.tools.is_empty();
     view! {
         <section class="card stack" aria-labelledby="begin-title">
@@ -128,6 +128,12 @@ fn Begin(player: Player, variable_names: Vec<String>) -> impl IntoView {
             <form method="post" action=BeginSession::url() class="stack" data-quiet>
                 <input type="hidden" name="persona" value=player.id.to_string()/>
                 <VariableFields names=variable_names values=Variables::new()/>
+                {(!older_names.is_empty()).then(|| view! {
+                    <details class="details">
+                        <summary>"Variables of versions before"</summary>
+                        <VariableFields names=older_names values=Variables::new()/>
+                    </details>
+                })}
                 <div class="field">
                     <label for="first-words">"First message"</label>
                     <textarea id="first-words" name="words" rows="3" maxlength=MESSAGE.max_chars placeholder="What shall it do?"></textarea>
@@ -155,8 +161,11 @@ fn Tools(player: Player) -> impl IntoView {
                     {TOOLS.map(|(name, label)| view! {
                         <li><label><input type="checkbox" name="tools[]" value=name checked=has(name)/> <code>{name}</code> " " <span class="faint small">{label}</span></label></li>
                     })}
+                    {player.others.iter().map(|(name, does)| view! {
+                        <li><label><input type="checkbox" name="tools[]" value=name.clone() checked=has(name)/> <code>{name.clone()}</code> " " <span class="faint small">{does.clone()}</span></label></li>
+                    }).collect_view()}
                 </ul>
-                <p class="faint small">"They work on files that exist in the session only. Python runs in a sandbox without network."</p>
+                <p class="faint small">"They work on files that exist in the session only. Python runs in a sandbox without network. Further ones are the operator’s."</p>
                 <p><button class="button quiet">"Save the tools"</button></p>
             </form>
         </section>

@@ -15,7 +15,8 @@ use crate::{
     },
     domain::{
         change::EntityKind,
-        search::{Found, Hit, Piece, SearchKind, SearchMode},
+        list::PAGE_SIZE,
+        search::{Found, Hit, Piece, SEARCHED_MESSAGES, SearchKind, SearchMode},
     },
 };
 
@@ -61,7 +62,7 @@ pub fn SearchPage() -> impl IntoView {
         <Suspense>
             {Suspend::new(async move {
                 match find_things(text.clone(), kind).await {
-                    Ok(found) => shown(found, &text),
+                    Ok(found) => shown(found, &text, kind),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -69,13 +70,21 @@ pub fn SearchPage() -> impl IntoView {
     }
 }
 
-fn shown(found: Found, text: &str) -> AnyView {
+/// How much of a chat is searched.
+pub fn of_chats() -> String {
+    let last = SEARCHED_MESSAGES / 1000;
+    format!(
+        "Of a chat, the last {last},000 messages on all its branches are looked through. Its map finds older ones."
+    )
+}
+
+fn shown(found: Found, text: &str, kind: Option<SearchKind>) -> AnyView {
     if text.trim().is_empty() {
         return view! {
             <section class="empty">
                 <h2>"What are you looking for?"</h2>
                 <p>"Personas, test inputs, pages, refs, tasks and chats are found by the words in them. All words must be there; the last one may be a beginning."</p>
-                <p>"Of a chat, the last 2,000 messages on all its branches are looked through. Its map finds older ones."</p>
+                <p>{of_chats()}</p>
             </section>
         }
         .into_any();
@@ -83,6 +92,8 @@ fn shown(found: Found, text: &str) -> AnyView {
     let count = match found.items.len() {
         0 => "Nothing was found".to_owned(),
         1 => "1 thing was found".into(),
+        // More may fit.
+        many if many == PAGE_SIZE as usize => format!("The first {many} things were found"),
         many => format!("{many} things were found"),
     };
     let how = match (found.mode, found.note) {
@@ -98,8 +109,12 @@ fn shown(found: Found, text: &str) -> AnyView {
             </section>
         }
     });
+    let chats = match kind {
+        Some(kind) => kind == SearchKind::Chat,
+        None => found.items.iter().any(|hit| hit.kind == SearchKind::Chat),
+    };
     view! {
-        <p class="faint small" role="status">{count} {how}</p>
+        <p class="faint small" role="status">{count} {how} {chats.then(|| format!(" {}", of_chats()))}</p>
         {empty}
         <ol class="rows hits">{found.items.into_iter().map(|hit| view! { <HitRow hit/> }).collect_view()}</ol>
     }

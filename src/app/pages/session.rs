@@ -9,13 +9,12 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     app::{
         components::{
-            budget_settings::TakenToday,
             chat_settings::Drawer,
             icon::{Glyph, Icon},
             page_title::PageTitle,
             problem::PageProblem,
             session_fields::{ModelChoice, VariableFields, VersionChoice},
-            session_files::{FileDrawer, FileTree, StepDrawer},
+            session_files::{FileDrawer, FileTree, StepDrawer, UnsavedDrawer},
             session_turn::SessionTurnView,
         },
         server_fns::playground::{
@@ -26,8 +25,8 @@ use crate::{
         field::grouped,
         id::{CallId, ConversationId, MessageId, PersonaId},
         message::Role,
-        playground::{TITLE, Todo, TodoStatus},
-        run::RunStatus,
+        playground::{BranchSpent, TITLE, Todo, TodoStatus},
+        run::Run,
     },
 };
 
@@ -84,6 +83,9 @@ impl Beside {
                     let file = Some((info, text));
                     Some(view! { <FileDrawer persona session home file/> }.into_any())
                 }
+                Opened::Unsaved(file) => {
+                    Some(view! { <UnsavedDrawer persona session home file/> }.into_any())
+                }
                 Opened::Step(files) => Some(view! { <StepDrawer files home/> }.into_any()),
                 Opened::Problem(told) => Some(
                     view! { <Drawer title="Files" home><p class="problem" role="alert">{told}</p></Drawer> }
@@ -95,28 +97,35 @@ impl Beside {
 }
 
 fn shown(data: SessionData) -> impl IntoView {
-    let SessionData { player, session, tools, turns, next, run, files, todos, spent, .. } = data;
+    let SessionData { player, session, tools, turns, next, run, troubled, .. } = data;
+    let SessionData { files, todos, spent, left, tries, .. } = data;
     let home = format!("/playground/{}/{}", player.id, session.id);
     let leaf = session.leaf.as_ref().map(|leaf| leaf.to_string());
     let going_on = run.as_ref().filter(|run| !run.status.is_over());
     let follows = going_on.map(|run| run.id.to_string());
     let reply = going_on.map(|run| run.reply_id.to_string());
-    // One that ended well is told by its answer; one that met a limit says so.
-    let run = run.filter(|run| run.status != RunStatus::Done || run.error.is_some());
-    // An answer that never came is told below the question.
-    let unanswered = turns.last().is_some_and(|turn| turn.said.message.role == Role::User);
+    // One that ended well is told by its answer; one that did not says so, wherever it stands.
+    let told: Vec<Run> =
+        troubled.into_iter().chain(run.filter(|run| !run.status.is_over())).collect();
     let earlier = next.map(|before| format!("{home}?before={before}"));
     let empty = turns.is_empty();
     let name = session.persona_name.clone();
     let last = turns.last().map(|turn| turn.said.message.id.clone());
     let (persona, models) = (player.id.clone(), player.models.clone());
+    let answered: Vec<MessageId> = turns
+        .iter()
+        .filter(|turn| turn.said.message.role == Role::Assistant)
+        .filter_map(|turn| turn.said.message.parent_id.clone())
+        .collect();
     let turns = turns.into_iter().map(|turn| {
         let id = &turn.said.message.id;
-        let told_here = |run: &crate::domain::run::Run| {
-            run.reply_id == *id || unanswered && run.message_id == *id
-        };
-        let run = run.clone().filter(told_here);
-        let models = if Some(id) == last.as_ref() { models.clone() } else { Vec::new() };
+        // An answer that never came is told below the question.
+        let unanswered = !answered.contains(id);
+        let told_here = |run: &&Run| run.reply_id == *id || unanswered && run.message_id == *id;
+        let run = told.iter().rev().find(told_here).cloned();
+        let broken = run.as_ref().is_some_and(|run| run.status.is_over());
+        let offers = broken || Some(id) == last.as_ref();
+        let models = if offers { models.clone() } else { Vec::new() };
         let (persona, session, name) = (persona.clone(), session.id.clone(), name.clone());
         view! { <SessionTurnView persona session name turn run models/> }
     });
@@ -131,8 +140,9 @@ fn shown(data: SessionData) -> impl IntoView {
             {if session.model.is_empty() { "the persona’s own model".to_owned() } else { session.model.clone() }}
             " · " {told_spent(spent)}
             {session.system_prompt.is_some().then_some(" · a prompt of its own is tried here")}
+            {tries.then_some(" · another prompt is tried on this branch")}
         </p>
-        <TakenToday/>
+        {left.map(|left| view! { <p class="faint small" id="left">{left} " · " <a href="/settings#budgets">"Limits"</a></p> })}
         {no_tools.then(|| view! { <p class="told small">"This version has no tools. " <a href=entrance>"Choose its tools"</a></p> })}
         <div class="playground session">
             <div id="chat" class="chat" data-chat=session.id.to_string() data-leaf=leaf data-reply=reply data-follow=follows>
@@ -153,11 +163,14 @@ fn shown(data: SessionData) -> impl IntoView {
 }
 
 /// What a branch took so far.
-fn told_spent((input, output, micros): (u64, u64, u64)) -> String {
+fn told_spent(BranchSpent { input, output, micros, unpriced }: BranchSpent) -> String {
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
-    let price = match micros {
-        0 => "free so far".to_owned(),
-        micros => format!("${}.{:04} so far", micros / 1_000_000, micros % 1_000_000 / 100),
+    let dollars = format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100);
+    let price = match (micros, unpriced) {
+        (0, 0) => "free so far".to_owned(),
+        (0, _) => "at a price that is not known".to_owned(),
+        (_, 0) => format!("{dollars} so far"),
+        (_, _) => format!("{dollars} or more so far"),
     };
     format!("{} tokens in, {} out, {price}", count(input), count(output))
 }

@@ -74,8 +74,9 @@ fn Models(settings: ModelSettings) -> impl IntoView {
         <section class="card stack" aria-labelledby="services-title">
             <h2 id="services-title">"Services and keys"</h2>
             <p class="faint">
-                "A key stays where it is: name the variable (" <code>"env:NAME"</code> ") or the file ("
-                <code>"file:/path"</code> ") that holds it. Greenroom reads it when it is needed and never stores or shows it."
+                "Best, a key stays where it is: name the variable (" <code>"env:NAME"</code> ") or the file ("
+                <code>"file:/path"</code> ") that holds it, and Greenroom reads it when it is needed. A key that you paste "
+                "is kept sealed; it is sent to this address only, and only its last characters are ever shown again."
             </p>
             <ul class="services">{keyed.into_iter().map(|status| view! { <ServiceRow status/> }).collect_view()}</ul>
             <ul class="services">{rest.into_iter().map(|status| view! { <ServiceRow status/> }).collect_view()}</ul>
@@ -174,6 +175,7 @@ fn ServiceRow(status: ServiceStatus) -> impl IntoView {
 fn Reach(service: Service) -> impl IntoView {
     let word = if service.service.is_empty() { "new".into() } else { service.service };
     let (base, key) = (format!("base-{word}"), format!("key-{word}"));
+    let paste = format!("paste-{word}");
     view! {
         <div class="pair">
             <div class="field">
@@ -186,6 +188,11 @@ fn Reach(service: Service) -> impl IntoView {
                 <input id=key name="key_ref" autocomplete="off" spellcheck="false" placeholder="env:NAME or file:/path" value=service.key_ref/>
                 <small class="faint">"Where the key is found; empty when it needs none"</small>
             </div>
+        </div>
+        <div class="field">
+            <label for=paste.clone()>"Or paste a key"</label>
+            <input id=paste name="key" type="password" autocomplete="new-password" spellcheck="false"/>
+            <small class="faint">"It takes the place of the one above. At another address it is forgotten."</small>
         </div>
     }
 }

@@ -63,6 +63,8 @@ fn count(number: u64) -> String {
 /// What some runs cost, as far as that is known.
 fn price(sum: &Sum) -> String {
     match (sum.runs, sum.unpriced) {
+        // What was asked in passing is no run, and may have cost something.
+        (0, _) if sum.cost_micros > 0 => told_price(sum.cost_micros),
         (0, _) => "–".to_owned(),
         (runs, unpriced) if runs == unpriced => "not known".to_owned(),
         (_, 0) => told_price(sum.cost_micros),
@@ -72,7 +74,7 @@ fn price(sum: &Sum) -> String {
 
 fn shown(report: UsageReport) -> impl IntoView {
     let UsageReport { days, total, by_day, by_model, by_persona } = report;
-    if total.runs == 0 {
+    if total == Sum::default() {
         let told =
             format!("No run ended in the last {days} days. What runs take is summed up here.");
         return view! { <section class="empty"><h2>"Nothing used"</h2><p>{told}</p></section> }
@@ -104,7 +106,7 @@ fn shown(report: UsageReport) -> impl IntoView {
             <Shares title="By persona" rows=personas.collect() most=most_of_persona/>
         </div>
         {by_day_table(by_day)}
-        <p class="faint small">"Days are those of UTC. A run counts on the day it was asked for, once it has ended."</p>
+        <p class="faint small">"Days are those of UTC. A run counts on the day it was asked for, once it has ended. What is asked in passing, such as a title for a chat, is no run; its tokens and cost count."</p>
     }
     .into_any()
 }
@@ -138,7 +140,7 @@ fn Shares(title: &'static str, rows: Vec<(String, String, Sum)>, most: u64) -> i
     view! {
         <section class="card stack">
             <h2>{title}</h2>
-            <div class="scrolled">
+            <div class="scrolled" tabindex="0" role="region" aria-label=title>
                 <table class="sums">
                     <thead><tr><th scope="col">"Name"</th><th scope="col">"Runs"</th><th scope="col">"Errors"</th>
                         <th scope="col">"In"</th><th scope="col">"Out"</th><th scope="col">"Cost"</th></tr></thead>
@@ -161,7 +163,7 @@ fn by_day_table(by_day: Vec<UsageOfDay>) -> impl IntoView {
     view! {
         <section class="card stack">
             <h2>"By day"</h2>
-            <div class="scrolled">
+            <div class="scrolled" tabindex="0" role="region" aria-label="By day">
                 <table class="sums">
                     <thead><tr><th scope="col">"Day"</th><th scope="col">"Runs"</th><th scope="col">"Errors"</th>
                         <th scope="col">"In"</th><th scope="col">"Out"</th><th scope="col">"Cost"</th></tr></thead>

@@ -3,15 +3,25 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use gloo_timers::callback::Timeout;
-use leptos::{ev, html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
-use wasm_bindgen::{JsCast, closure::Closure};
+use leptos::{
+    ev,
+    html::Dialog,
+    nonce::Nonce,
+    prelude::*,
+    task::{spawn_local, tick},
+    text_prop::TextProp,
+};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure};
 use web_sys::{
     EventSource, HtmlElement, HtmlInputElement, HtmlTextAreaElement, MessageEvent, Storage,
 };
 
 use super::forms::listed;
 use crate::{
-    app::state::shortcut::{Shortcut, shortcut},
+    app::state::{
+        draft::moved,
+        shortcut::{Shortcut, shortcut},
+    },
     domain::{event::Heard, id::RunId, theme::Theme, timestamp::Timestamp},
 };
 
@@ -159,9 +169,9 @@ impl Watch {
 pub fn on_shortcut(act: impl Fn(Shortcut) -> bool + 'static) {
     let listener = window_event_listener(ev::keydown, move |event| {
         let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
-        let typing = target.is_some_and(|element| {
-            ["INPUT", "TEXTAREA", "SELECT"].contains(&element.tag_name().as_str())
-        });
+        // Nothing is typed into what is ticked or pressed.
+        let field = "textarea, select, input:not([type=checkbox], [type=radio], [type=submit])";
+        let typing = target.is_some_and(|element| element.matches(field).unwrap_or_default());
         let ctrl = event.ctrl_key() || event.meta_key();
         // A dialog closes by itself, and what one listener used is not for the next.
         let dialog = document().query_selector("dialog[open]").ok().flatten().is_some();
@@ -224,6 +234,44 @@ pub fn focus(id: &str) {
             input.select();
         }
     }
+}
+
+/// After so many turns of the program, what a change shows is shown.
+const TURNS: usize = 8;
+
+/// Changes what stands in the fields. The one that is being written in keeps its cursor, what is marked in
+/// it, and its place.
+pub fn keep_cursor(act: impl FnOnce()) {
+    let field = document().active_element();
+    let field = field.filter(|field| field.matches("textarea, input").unwrap_or_default());
+    let field = field.map(|field| {
+        // A line has all of an area that is asked for here.
+        let field: HtmlTextAreaElement = field.unchecked_into();
+        let end = |end: Result<Option<u32>, JsValue>| end.ok().flatten();
+        let marked = end(field.selection_start()).zip(end(field.selection_end()));
+        (units(&field), marked, field.scroll_top(), field)
+    });
+    act();
+    spawn_local(async move {
+        let Some((before, Some((from, to)), top, field)) = field else { return };
+        // What shows the text comes first, and may follow from something that does.
+        for _ in 0..TURNS {
+            tick().await;
+            if units(&field) != before {
+                break;
+            }
+        }
+        let after = units(&field);
+        if before != after {
+            let place = |place| moved(&before, &after, place);
+            field.set_selection_range(place(from), place(to)).unwrap_or_default();
+            field.set_scroll_top(top);
+        }
+    });
+}
+
+fn units(field: &HtmlTextAreaElement) -> Vec<u16> {
+    field.value().encode_utf16().collect()
 }
 
 /// Puts the cursor there once the page shows what was just changed.

@@ -16,34 +16,39 @@ pub struct ShownAnswer {
     pub answer: TestAnswer,
     /// Its words, rendered; empty while the run goes on.
     pub html: String,
+    /// Which attempt follows where the service was not ready, as somebody learns who watches the run.
+    #[serde(skip)]
+    pub attempt: u32,
 }
 
-/// The newest answer to a test input.
-#[server(prefix = "/fn", endpoint = "newest_answer")]
-pub async fn newest_answer(
-    /// Which test input.
-    id: TestInputId,
-) -> Result<ShownAnswer, ApiError> {
-    use crate::state::{desk, shown_answer};
-
-    let mut link = desk()?.read().await?;
-    link.test_input(&id).await?;
-    let newest = link.answers(&id, None, 1).await?.items.into_iter().next();
-    newest.map(shown_answer).ok_or_else(|| ApiError::not_found("answer"))
-}
-
-/// The answers to a test input, the newest first.
-#[server(prefix = "/fn", endpoint = "earlier_answers")]
-pub async fn earlier_answers(
-    /// Which test input.
-    id: TestInputId,
+/// The last answer to each test input of a persona.
+#[server(prefix = "/fn", endpoint = "last_answers")]
+pub async fn last_answers(
+    /// Whose.
+    persona: PersonaId,
 ) -> Result<Vec<ShownAnswer>, ApiError> {
     use crate::state::{desk, shown_answer};
 
     let mut link = desk()?.read().await?;
+    link.persona(&persona).await?;
+    Ok(link.last_answers(&persona).await?.into_iter().map(shown_answer).collect())
+}
+
+/// Some answers to a test input, the newest first, and whether there are older ones.
+#[server(prefix = "/fn", endpoint = "earlier_answers")]
+pub async fn earlier_answers(
+    /// Which test input.
+    id: TestInputId,
+    /// Only those before this run's.
+    #[server(default)]
+    before: Option<RunId>,
+) -> Result<(Vec<ShownAnswer>, bool), ApiError> {
+    use crate::state::{desk, shown_answer};
+
+    let mut link = desk()?.read().await?;
     link.test_input(&id).await?;
-    let page = link.answers(&id, None, 20).await?;
-    Ok(page.items.into_iter().map(shown_answer).collect())
+    let page = link.answers(&id, before.as_ref().map(RunId::as_str), 20).await?;
+    Ok((page.items.into_iter().map(shown_answer).collect(), page.next.is_some()))
 }
 
 /// Runs a test input; the answer streams from then on.
@@ -54,11 +59,12 @@ pub async fn run_test_input(
 ) -> Result<ShownAnswer, ApiError> {
     use tokio_util::sync::CancellationToken;
 
-    use crate::state::desk;
+    use crate::state::{desk, shown_answer};
 
     let desk = desk()?;
     desk.agent.run_test_input(&desk.scope, &id, CancellationToken::new()).await?;
-    newest_answer(id).await
+    let newest = desk.read().await?.answers(&id, None, 1).await?.items.into_iter().next();
+    newest.map(shown_answer).ok_or_else(|| ApiError::not_found("answer"))
 }
 
 /// Runs all test inputs of a persona, a few at a time.

@@ -36,7 +36,10 @@ pub async fn list_audit(
 ) -> Result<Page<AuditLine>, ApiError> {
     use crate::{
         app::components::draft_card::conversation,
-        domain::{actor::ActorKind, list::PAGE_SIZE},
+        domain::{
+            actor::{ActorKind, told_name},
+            list::PAGE_SIZE,
+        },
         state::desk,
     };
 
@@ -51,13 +54,17 @@ pub async fn list_audit(
             Err(error) => return Err(error),
         };
         let name = change.as_ref().map_or("An agent", |change| &change.proposed_by.name);
-        let accepted = change.as_ref().is_some_and(|change| change.decided_by.is_some());
-        let who = match entry.actor_kind {
-            ActorKind::Person => "You".into(),
-            ActorKind::Persona if accepted => format!("{name}, accepted by you"),
-            ActorKind::Persona if change.is_some() => format!("{name}, allowed to act"),
-            ActorKind::Persona => name.into(),
-            ActorKind::System => "Greenroom".into(),
+        let decided_by = change.as_ref().and_then(|change| change.decided_by.as_ref());
+        let reader = Some(&desk.scope.user);
+        let who = match (entry.actor_kind, decided_by) {
+            (ActorKind::Person, _) => told_name(entry.user_id.as_ref(), reader),
+            (ActorKind::Persona, Some(user)) if *user == desk.scope.user => {
+                format!("{name}, accepted by you")
+            }
+            (ActorKind::Persona, Some(user)) => format!("{name}, accepted by {user}"),
+            (ActorKind::Persona, None) if change.is_some() => format!("{name}, allowed to act"),
+            (ActorKind::Persona, None) => name.into(),
+            (ActorKind::System, _) => "Greenroom".into(),
         };
         lines.push(match change {
             Some(change) => AuditLine {

@@ -94,6 +94,9 @@ pub async fn map_chat(
     /// The words that are looked for.
     #[server(default)]
     find: String,
+    /// Where to go on looking: before this message.
+    #[server(default)]
+    older: Option<MessageId>,
 ) -> Result<MapData, ApiError> {
     use crate::state::desk;
 
@@ -101,7 +104,7 @@ pub async fn map_chat(
     let (agent, scope) = (&desk.agent, &desk.scope);
     let around = around.or_else(|| at.clone());
     let window = agent.map_window(scope, &id, around.as_ref(), leaf.as_ref()).await?;
-    let found = agent.find_in_chat(scope, &id, &find).await?;
+    let found = agent.find_in_chat(scope, &id, &find, older.as_ref()).await?;
     let moments = agent.moments(scope, &id).await?;
     let chosen = at.and_then(|at| window.nodes.iter().find(|node| node.id == at).cloned());
     Ok(MapData { window, found, moments, chosen })

@@ -3,10 +3,13 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{chat_tree::Paragraph, models::NamedModel};
+use super::{chat_tree::Paragraph, models::NamedModel, personas::given};
 use crate::domain::{
     change::Outcome,
-    chat::{Answering, Chat, ChatMode, ChatSummary, SettingsPatch, UserPersona},
+    chat::{
+        Answering, Chat, ChatMode, ChatSettings, ChatSummary, SettingsPatch, UserPersona,
+        WINDOW_SETTING,
+    },
     error::ApiError,
     id::{ConversationId, MessageId, PersonaId, RunId, TestInputId},
     list::Page,
@@ -59,7 +62,7 @@ pub struct ChatForm {
     /// The model string; empty means the persona's own.
     pub model: String,
     /// How many of the last messages go to the model.
-    pub window: Option<u32>,
+    pub window: String,
     /// What the person is called.
     pub name: String,
     /// How they look.
@@ -71,21 +74,57 @@ pub struct ChatForm {
     /// Whether answers get pictures: a box that is not ticked is not sent.
     pub images: bool,
     /// How several personas answer one message.
-    pub answers: Option<Answering>,
+    pub answers: String,
 }
 
 impl ChatForm {
     /// What it says about the settings.
-    pub fn patch(self) -> SettingsPatch {
-        let Self { filled, model, window, name, appearance, overview, .. } = self;
+    pub fn patch(self) -> Result<SettingsPatch, ApiError> {
+        let Self { filled, model, name, appearance, overview, .. } = self;
         if !filled {
-            return SettingsPatch::default();
+            return Ok(SettingsPatch::default());
         }
+        let window = match self.window.trim() {
+            "" => None,
+            number => Some(number.parse().map_err(|_| {
+                ApiError::invalid("settings.window", "The number of messages must be a number.")
+            })?),
+        };
+        let answers = match self.answers.as_str() {
+            "" => None,
+            word => Some(Answering::from_word(word).ok_or_else(|| {
+                ApiError::invalid("settings.answers", "Several answer in turn or in parallel.")
+            })?),
+        };
         let user_persona = Some(UserPersona { name, appearance, overview });
         let images = self.with_images.then_some(self.images);
-        let answers = self.answers;
-        SettingsPatch { model: Some(model), user_persona, window, images, answers }
+        Ok(SettingsPatch { model: Some(model), user_persona, window, images, answers })
     }
+
+    /// As much of it as can be read, and what the rest is called: a browser may remember it from long ago.
+    pub fn remembered(mut self) -> (ChatSettings, Vec<&'static str>) {
+        let mut unread = Vec::new();
+        let window = self.window.trim();
+        if !window.is_empty() && window.parse::<u32>().is_err() {
+            self.window.clear();
+            unread.push(WINDOW_SETTING);
+        }
+        if !self.answers.is_empty() && Answering::from_word(&self.answers).is_none() {
+            self.answers.clear();
+            unread.push("how several answer");
+        }
+        let patch = self.patch().unwrap_or_default();
+        (patch.over(ChatSettings::default()), unread)
+    }
+}
+
+/// A chat that was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The chat.
+    pub id: ConversationId,
+    /// What of the remembered settings could not be used, as a sentence; empty when there was nothing.
+    pub told: String,
 }
 
 /// Chats, the last written in first; or those with certain words, the best first.
@@ -139,23 +178,24 @@ pub async fn begin_chat(
     /// What this browser remembers of the settings of another chat.
     #[server(default)]
     settings: ChatForm,
-) -> Result<ConversationId, ApiError> {
+) -> Result<Begun, ApiError> {
     use crate::{agent::NewChat, state::desk};
 
     let desk = desk()?;
-    let new = |settings| {
-        let persona = persona.clone();
-        NewChat { persona, mode, settings, ..NewChat::default() }
-    };
-    let chat = match desk.agent.create_chat(&desk.scope, new(settings.patch())).await {
-        // What is remembered may name a model that is gone.
-        Err(ApiError::Invalid { .. }) => {
-            desk.agent.create_chat(&desk.scope, new(SettingsPatch::default())).await?
-        }
-        begun => begun?,
-    };
+    // What is remembered may name a model that is gone.
+    let (settings, mut left_out) = settings.remembered();
+    let (settings, unusable) = desk.agent.usable_settings(&desk.scope, settings).await?;
+    left_out.extend(unusable);
+    let new = NewChat { persona, mode, settings: settings.into(), ..NewChat::default() };
+    let chat = desk.agent.create_chat(&desk.scope, new).await?;
     leptos_axum::redirect(&format!("/chats/{}", chat.id));
-    Ok(chat.id)
+    let told = match left_out.join(", ") {
+        none if none.is_empty() => none,
+        names => format!(
+            "Of the settings that this browser remembers, these cannot be used any more and were left out: {names}."
+        ),
+    };
+    Ok(Begun { id: chat.id, told })
 }
 
 /// A chat, and a path through it.
@@ -172,6 +212,9 @@ pub async fn open_chat(
     /// Only what was said before this message.
     #[server(default)]
     before: Option<MessageId>,
+    /// A message that must be seen, however far above the end it stands.
+    #[server(default)]
+    see: Option<MessageId>,
     /// What was just pruned.
     #[server(default)]
     pruned: Option<MessageId>,
@@ -194,16 +237,24 @@ pub async fn open_chat(
     drop(link);
     let here = Some(device.clone());
     let stays = stay.is_some();
-    let ask = PathAsk { leaf: leaf.or(stay), before, limit: None, device: here.clone() };
+    let device_id = here.clone();
+    let ask = PathAsk { leaf: leaf.or(stay), before, around: see, limit: None, device: device_id };
     let (mut path, stray) = match desk.agent.path(&desk.scope, &id, ask).await {
         // A place that is gone, or was never here, must not hide the chat.
-        Err(ApiError::Invalid { field, .. }) if field == "leaf" => {
+        Err(ApiError::Invalid { field, .. }) if ["leaf", "around"].contains(&field.as_str()) => {
             let ask = PathAsk { device: here, ..PathAsk::default() };
             (desk.agent.path(&desk.scope, &id, ask).await?, true)
         }
         path => (path?, false),
     };
-    if let Some(leaf) = path.leaf.as_ref().filter(|_| !stays) {
+    // Looking at it once more is not going there; what was written below one's place is there already.
+    let goes = match &was_at {
+        Some(at) if stays && was_at != path.leaf => {
+            desk.read().await?.newest_below(&id, at).await.ok() == path.leaf
+        }
+        _ => !stays,
+    };
+    if let Some(leaf) = path.leaf.as_ref().filter(|_| goes) {
         desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await?;
     }
     let known_device = was_at.is_some();
@@ -241,7 +292,7 @@ pub async fn save_chat(
     let known = desk.read().await?.chat_at(&id, revision).await?;
     let title = Some(title).filter(|title| *title != known.title);
     let (mode, base) = (Some(mode), Some(revision));
-    let settings = settings.patch();
+    let settings = settings.patch()?;
     let changes = ChatChanges { title, mode, settings, base, ..ChatChanges::default() };
     Ok(desk.agent.change_chat(&desk.scope, &id, changes).await?.revision)
 }
@@ -281,19 +332,29 @@ pub async fn delete_chat(
     Ok(outcome)
 }
 
-/// Goes to the newest end below a message.
+/// Goes to the branch of a message, and to the message itself where the end of the branch would not show
+/// it.
 #[server(prefix = "/fn", endpoint = "go_to_message")]
 pub async fn go_to_message(
     /// In which chat.
     chat: ConversationId,
     /// The message.
     id: MessageId,
+    /// Whether the message is brought into sight wherever it stands.
+    #[server(default)]
+    show: bool,
 ) -> Result<MessageId, ApiError> {
-    use crate::state::{desk, device};
+    use crate::{
+        agent::Place,
+        state::{desk, device},
+    };
 
     let desk = desk()?;
-    let leaf = desk.agent.go_to(&desk.scope, &chat, &id, Some(&device())).await?;
-    leptos_axum::redirect(&format!("/chats/{chat}"));
+    let (leaf, place) = desk.agent.go_to_place(&desk.scope, &chat, &id, Some(&device())).await?;
+    leptos_axum::redirect(&match place {
+        Place::Near if !show => format!("/chats/{chat}"),
+        Place::Near | Place::Far => format!("/chats/{chat}?see={id}#turn-{id}"),
+    });
     Ok(leaf)
 }
 
@@ -325,15 +386,39 @@ pub async fn edit_message(
     use crate::{
         agent::ChatEdit,
         domain::field::unix_lines,
-        state::{desk, device},
+        state::{desk, device, is_plain_form},
     };
 
     let desk = desk()?;
     let edit = ChatEdit { content: unix_lines(&content), answer, device: Some(device()) };
-    let (edited, _) = desk.agent.edit_message(&desk.scope, &id, edit).await?;
+    let edited = match desk.agent.edit_message(&desk.scope, &id, edit.clone()).await {
+        Ok((edited, _)) => edited,
+        // The redirect back to a plain form would lose the words, so they are kept all the same.
+        Err(refused) if answer && is_plain_form() => {
+            let edit = ChatEdit { answer: false, ..edit };
+            return Err(match desk.agent.edit_message(&desk.scope, &id, edit).await {
+                Ok(_) => ApiError::NotNow {
+                    reason: format!("Your words are kept, but nobody answers them yet. {refused}"),
+                },
+                Err(_) => refused,
+            });
+        }
+        Err(refused) => return Err(refused),
+    };
     let chat = desk.read().await?.conversation_of(&edited).await?;
     leptos_axum::redirect(&format!("/chats/{chat}"));
     Ok(edited)
+}
+
+/// The marks of a message that are to be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarksForm {
+    /// What this moment is called; empty for nothing.
+    #[serde(default, deserialize_with = "given")]
+    pub label: Option<String>,
+    /// Whether to find it again.
+    #[serde(default)]
+    pub bookmarked: Option<bool>,
 }
 
 /// Gives a message a label and a bookmark.
@@ -341,12 +426,9 @@ pub async fn edit_message(
 pub async fn mark_message(
     /// The message.
     id: MessageId,
-    /// What this moment is called.
+    /// What to mark it with.
     #[server(default)]
-    label: Option<String>,
-    /// Whether to find it again.
-    #[server(default)]
-    bookmarked: Option<bool>,
+    form: MarksForm,
 ) -> Result<(), ApiError> {
     use crate::{
         state::desk,
@@ -355,6 +437,7 @@ pub async fn mark_message(
 
     let desk = desk()?;
     let since = |wanted: bool| Mark::Bookmark(wanted.then(now));
+    let MarksForm { label, bookmarked } = form;
     let marks = label.map(Mark::Label).into_iter().chain(bookmarked.map(since)).collect();
     desk.agent.mark(&desk.scope, &id, marks).await?;
     Ok(())

@@ -206,12 +206,14 @@ pub async fn list_entry_versions(
     before: Option<Revision>,
 ) -> Result<Page<VersionSummary>, ApiError> {
     use crate::{
-        domain::{change::Entity, list::PAGE_SIZE},
+        domain::{change::Entity, list::PAGE_SIZE, version::name_others},
         state::desk,
     };
 
-    let entity = Entity::new(kind, &id);
-    Ok(desk()?.read().await?.entry_versions_of(&entity, before, PAGE_SIZE).await?)
+    let (desk, entity) = (desk()?, Entity::new(kind, &id));
+    let mut page = desk.read().await?.entry_versions_of(&entity, before, PAGE_SIZE).await?;
+    name_others(&mut page.items, &desk.scope.user);
+    Ok(page)
 }
 
 /// What differs between two versions.

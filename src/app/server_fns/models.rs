@@ -76,13 +76,16 @@ pub async fn save_service(
     /// Where its key is; empty when it needs none.
     #[server(default)]
     key_ref: String,
+    /// A key that is pasted and kept sealed, instead of saying where it is.
+    #[server(default)]
+    key: String,
 ) -> Result<(), ApiError> {
     use crate::{domain::model::Service, state::desk};
 
     let desk = desk()?;
     let (base_url, key_ref) = (base_url.trim().into(), key_ref.trim().into());
     let service = Service { service, label, dialect, base_url, key_ref };
-    desk.agent.put_service(&desk.scope, &service).await
+    desk.agent.put_service_with(&desk.scope, service, key.trim()).await.map(drop)
 }
 
 /// Forgets how a service was set up.

@@ -18,12 +18,18 @@ pub struct GalleryData {
     pub page: Page<Picture>,
     /// The one that is looked at.
     pub open: Option<Picture>,
-    /// The personas, by name.
+    /// The personas that changed last, or that have a certain name, with those that the page is about.
     pub personas: Vec<(PersonaId, String)>,
+    /// How many of them have that name, or changed last.
+    pub listed: usize,
+    /// Whether there are more.
+    pub more: bool,
     /// How the persona looks whose pictures are shown.
     pub appearance: String,
     /// The image models that can be chosen, with what they are called.
     pub models: Vec<(String, String)>,
+    /// Whether one of them can be told the steps and the seed.
+    pub tunable: bool,
     /// Whether pictures are drawn here, because no service is set.
     pub demo: bool,
 }
@@ -57,6 +63,9 @@ pub async fn open_gallery(
     /// Where to go on.
     #[server(default)]
     after: Option<String>,
+    /// Only personas with this in their names are listed.
+    #[server(default)]
+    who: String,
 ) -> Result<GalleryData, ApiError> {
     use crate::{
         domain::list::{MAX_PAGE_SIZE, PAGE_SIZE},
@@ -80,10 +89,22 @@ pub async fn open_gallery(
         Some(picture) => Some(link.picture(picture).await?),
         None => None,
     };
-    let personas = link.personas("", None, MAX_PAGE_SIZE).await?.items.into_iter();
-    let personas = personas.map(|persona| (persona.id, persona.name)).collect();
-    let (models, demo) = (desk.jobs.artist().models(), desk.jobs.artist().is_demo());
-    Ok(GalleryData { page, open, personas, appearance, models, demo })
+    let list = link.personas(&who, None, MAX_PAGE_SIZE).await?;
+    let (listed, more) = (list.items.len(), list.next.is_some());
+    let personas = list.items.into_iter().map(|persona| (persona.id, persona.name));
+    let mut personas: Vec<(PersonaId, String)> = personas.collect();
+    let shown = open.as_ref().and_then(|picture| picture.persona_id.clone());
+    for id in persona.into_iter().chain(shown) {
+        // One in the bin is nobody's choice.
+        if personas.iter().all(|(known, _)| *known != id)
+            && let Ok(persona) = link.persona(&id).await
+        {
+            personas.insert(0, (id, persona.fields.name));
+        }
+    }
+    let artist = desk.jobs.artist();
+    let (models, tunable, demo) = (artist.models(), artist.is_tunable(), artist.is_demo());
+    Ok(GalleryData { page, open, personas, listed, more, appearance, models, tunable, demo })
 }
 
 /// Has a picture made.

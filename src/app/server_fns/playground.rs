@@ -9,7 +9,7 @@ use crate::domain::{
     error::ApiError,
     id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
     list::Page,
-    playground::{PlaygroundSession, Todo, Variables},
+    playground::{BranchSpent, PlaygroundSession, Todo, Variables},
     run::Run,
     tree::PathMessage,
     version::{Revision, VersionSummary},
@@ -29,6 +29,8 @@ pub struct Player {
     pub model: String,
     /// The tools that it has.
     pub tools: Vec<String>,
+    /// Tools of the operator's that it can have, with what they do.
+    pub others: Vec<(String, String)>,
     /// Its last versions, the newest first.
     pub versions: Vec<VersionSummary>,
     /// The models there are.
@@ -46,6 +48,8 @@ pub struct EntranceData {
     pub deleted: bool,
     /// What can be filled in its prompt.
     pub variable_names: Vec<String>,
+    /// What can be filled only in the prompts of versions before it.
+    pub older_names: Vec<String>,
 }
 
 /// All that the page of a session shows.
@@ -65,12 +69,18 @@ pub struct SessionData {
     pub next: Option<MessageId>,
     /// The run that was last begun.
     pub run: Option<Run>,
+    /// The runs that these messages asked for and that did not simply come to their end.
+    pub troubled: Vec<Run>,
     /// The files.
     pub files: Vec<FileInfo>,
     /// What is to be done.
     pub todos: Vec<Todo>,
-    /// Tokens read, tokens written, and millionths of a dollar on this branch.
-    pub spent: (u64, u64, u64),
+    /// What this branch took so far.
+    pub spent: BranchSpent,
+    /// What is left of the limits, for people; nothing where none is set.
+    pub left: Option<String>,
+    /// Whether another prompt than the session's is tried on this branch.
+    pub tries: bool,
     /// What is looked at.
     pub open: Opened,
 }
@@ -91,10 +101,32 @@ pub enum Opened {
     Nothing,
     /// A file with its text; `None` when it is no text.
     File(FileInfo, Option<String>),
+    /// A file of which one has a text that could not be saved.
+    Unsaved(UnsavedFile),
     /// What a call did to files.
     Step(Vec<FileDiff>),
     /// Why it cannot be shown.
     Problem(String),
+}
+
+/// A text that could not be saved, because another one stands there by now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnsavedFile {
+    /// Where it stands.
+    pub path: String,
+    /// What one wrote.
+    pub yours: String,
+    /// What stands there now; nothing when the file was deleted, or is no text.
+    pub theirs: Option<String>,
+    /// Which revision that is; 0 when there is none.
+    pub revision: Revision,
+}
+
+/// What came of saving a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SavedFile {
+    /// For people.
+    pub told: String,
 }
 
 /// What a call did to one file.
@@ -121,8 +153,8 @@ pub async fn open_playground(
     after: Option<String>,
 ) -> Result<EntranceData, ApiError> {
     use crate::{
-        domain::{list::PAGE_SIZE, playground::variables_in},
-        state::{desk, player},
+        domain::list::PAGE_SIZE,
+        state::{desk, player, variables_of},
         store::Kept,
     };
 
@@ -130,8 +162,9 @@ pub async fn open_playground(
     let known = desk.read().await?.persona(&persona).await?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
     let sessions = desk.read().await?.sessions(&persona, kept, after.as_deref(), PAGE_SIZE).await?;
-    let variable_names = variables_in(&known.fields.system_prompt);
-    Ok(EntranceData { player: player(&desk, known).await?, sessions, deleted, variable_names })
+    let (variable_names, older_names) = variables_of(&desk, &known).await?;
+    let player = player(&desk, known).await?;
+    Ok(EntranceData { player, sessions, deleted, variable_names, older_names })
 }
 
 /// A session, and the branch of it that is in use.
@@ -183,13 +216,18 @@ pub async fn begin_session(
     let desk = desk()?;
     let (agent, scope) = (&desk.agent, &desk.scope);
     let persona_id = persona.clone();
+    let variables = variables.into_iter().map(|(name, value)| (name, unix_lines(&value))).collect();
     let new = NewSession { persona, revision, model, variables, ..NewSession::default() };
-    let session = agent.create_session(scope, new).await?;
-    if !words.trim().is_empty() {
-        agent.say_in_session(scope, &session, &unix_lines(&words), Follows::Leaf, None).await?;
-    }
-    leptos_axum::redirect(&format!("/playground/{persona_id}/{}", session.id));
-    Ok(session.id)
+    let id = if words.trim().is_empty() {
+        agent.create_session(scope, new).await?.id
+    } else {
+        // What cannot be answered begins nothing.
+        let draft = agent.new_session(scope, new).await?;
+        let words = unix_lines(&words);
+        agent.say_in_session(scope, draft, &words, Follows::Leaf, None).await?.conversation_id
+    };
+    leptos_axum::redirect(&format!("/playground/{persona_id}/{id}"));
+    Ok(id)
 }
 
 /// Sets what a session is called, and who speaks in it with what.
@@ -216,12 +254,14 @@ pub async fn save_session(
     };
 
     let desk = desk()?;
-    let variables = variables.into_iter().map(|(name, value)| (name, unix_lines(&value)));
+    // The form has the variables of one version; what is set for those of others stays.
+    let mut all = desk.agent.session(&desk.scope, &persona, &id).await?.variables;
+    all.extend(variables.into_iter().map(|(name, value)| (name, unix_lines(&value))));
     let changes = SessionChanges {
         title: Some(title),
         persona_revision: Some(revision),
         model: Some(model),
-        variables: Some(variables.collect()),
+        variables: Some(all),
     };
     desk.agent.change_session(&desk.scope, &persona, &id, changes).await.map(drop)
 }
@@ -271,11 +311,18 @@ pub async fn go_to_in_session(
     session: ConversationId,
     /// The message.
     id: MessageId,
+    /// Whether the session is opened there, from another page.
+    #[server(default)]
+    open: bool,
 ) -> Result<(), ApiError> {
     use crate::state::desk;
 
     let desk = desk()?;
-    desk.agent.go_to_in_session(&desk.scope, &persona, &session, &id).await
+    desk.agent.go_to_in_session(&desk.scope, &persona, &session, &id).await?;
+    if open {
+        leptos_axum::redirect(&format!("/playground/{persona}/{session}"));
+    }
+    Ok(())
 }
 
 /// Has a message answered once more, by another model if one is named.
@@ -296,7 +343,7 @@ pub async fn answer_again(
     let desk = desk()?;
     let session = desk.agent.session(&desk.scope, &persona, &session).await?;
     let model = Some(model.as_str()).filter(|model| !model.is_empty());
-    Ok(desk.agent.answer_again(&desk.scope, &session, &id, model).await?.id)
+    Ok(desk.agent.answer_again(&desk.scope, session, &id, model).await?.id)
 }
 
 /// Says a message in other words, beside the first ones.
@@ -318,10 +365,10 @@ pub async fn say_otherwise(
     let known = desk.read().await?.marked_message(&session.id, &id).await?.message;
     let follows = known.parent_id.map_or(Follows::Nothing, Follows::After);
     let words = unix_lines(&content);
-    Ok(desk.agent.say_in_session(&desk.scope, &session, &words, follows, None).await?.id)
+    Ok(desk.agent.say_in_session(&desk.scope, session, &words, follows, None).await?.id)
 }
 
-/// Writes a file of a session.
+/// Writes a file of a session over the revision that was seen; otherwise both texts are shown.
 #[server(prefix = "/fn", endpoint = "save_file")]
 pub async fn save_file(
     /// Whose.
@@ -333,16 +380,27 @@ pub async fn save_file(
     /// What it says.
     #[server(default)]
     content: String,
-) -> Result<(), ApiError> {
+    /// The revision that was seen; 0 for a new file.
+    #[server(default)]
+    revision: Revision,
+    /// Whether the text is left, and what stands there stays.
+    #[server(default)]
+    leave: bool,
+) -> Result<SavedFile, ApiError> {
     use crate::{
         domain::{address::escaped, field::unix_lines},
-        state::{desk, put_file},
+        state::{desk, leave_file, save_file},
     };
 
-    put_file(&desk()?, &persona, &session, &path, Some(unix_lines(&content))).await?;
+    let desk = desk()?;
+    let told = if leave {
+        leave_file(&desk, &persona, &session, &path).await?
+    } else {
+        save_file(&desk, &persona, &session, &path, unix_lines(&content), revision).await?
+    };
     let file = escaped(&path);
     leptos_axum::redirect(&format!("/playground/{persona}/{session}?file={file}"));
-    Ok(())
+    Ok(SavedFile { told })
 }
 
 /// Deletes a file of a session.
@@ -355,9 +413,9 @@ pub async fn delete_file(
     /// Where it stands.
     path: String,
 ) -> Result<(), ApiError> {
-    use crate::state::{desk, put_file};
+    use crate::state::{delete_file, desk};
 
-    put_file(&desk()?, &persona, &session, &path, None).await?;
+    delete_file(&desk()?, &persona, &session, &path).await?;
     leptos_axum::redirect(&format!("/playground/{persona}/{session}"));
     Ok(())
 }
@@ -367,7 +425,7 @@ pub async fn delete_file(
 pub async fn set_tools(
     /// Whom.
     persona: PersonaId,
-    /// The tools; others than those of the playground stay.
+    /// The tools; others than those that are offered stay.
     #[server(default)]
     tools: Vec<String>,
 ) -> Result<Revision, ApiError> {
@@ -381,9 +439,12 @@ pub async fn set_tools(
 
     let desk = desk()?;
     let known = desk.read().await?.persona(&persona).await?;
-    let ours = |name: &String| TOOLS.iter().any(|(tool, _)| tool == name);
-    let mut all: Vec<String> = tools.into_iter().filter(ours).collect();
-    all.extend(known.fields.tools.into_iter().filter(|name| !ours(name)));
+    let others = desk.agent.offered_tools();
+    let offered = |name: &String| {
+        TOOLS.iter().any(|(tool, _)| tool == name) || others.iter().any(|(tool, _)| tool == name)
+    };
+    let mut all: Vec<String> = tools.into_iter().filter(offered).collect();
+    all.extend(known.fields.tools.into_iter().filter(|name| !offered(name)));
     let change = Change::new(&persona, Op::Update)
         .set("tools", serde_json::json!(all))
         .based_on(known.revision);
@@ -406,6 +467,9 @@ pub async fn run_on(
     /// That result.
     #[server(default)]
     output: String,
+    /// What was asked instead; nothing for what was asked.
+    #[server(default)]
+    message: Option<String>,
     /// The model that is asked instead.
     #[server(default)]
     model: String,
@@ -416,6 +480,7 @@ pub async fn run_on(
     let rerun = Rerun {
         step,
         system_prompt: system_prompt.map(|prompt| unix_lines(&prompt)),
+        message: message.map(|message| unix_lines(&message)),
         results: call.map(|call| (call, unix_lines(&output))).into_iter().collect(),
         model: Some(model).filter(|model| !model.is_empty()),
     };

@@ -14,7 +14,7 @@ pub async fn say(
     at: String,
     /// What is said.
     words: String,
-    /// What is marked on the page.
+    /// What is marked on the page; a persona is told it as a quotation.
     #[server(default)]
     marked: String,
     /// In a chat: what it follows; without it, what this device last saw.
@@ -29,25 +29,25 @@ pub async fn say(
 ) -> Result<RunId, ApiError> {
     use crate::{
         agent::{ChatWords, Follows},
-        domain::field::unix_lines,
-        state::{chat_at, desk, device, is_plain_form, session_at, viewed},
+        state::{chat_at, desk, device, is_plain_form, quoting, session_at, viewed},
     };
 
     let desk = desk()?;
     if let Some((persona, session)) = session_at(&at).filter(|_| !aside) {
         let (agent, scope) = (&desk.agent, &desk.scope);
-        let session = agent.session(scope, &persona, &session).await?;
-        let going_on = desk.read().await?.run_going_on(&session.id).await?;
+        let going_on = desk.read().await?.run_going_on(&session).await?;
         if let Some(run) = going_on.filter(|_| wait) {
             agent.ended(scope, &run.id).await?;
         }
+        let session = agent.session(scope, &persona, &session).await?;
         let parent = parent.filter(|parent| !parent.as_str().is_empty());
         let follows = parent.map_or(Follows::Leaf, Follows::After);
-        let words = unix_lines(&words);
-        return Ok(agent.say_in_session(scope, &session, &words, follows, None).await?.id);
+        let words = quoting(&marked, &words);
+        return Ok(agent.say_in_session(scope, session, &words, follows, None).await?.id);
     }
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
-        let words = ChatWords { content: unix_lines(&words), parent, device: Some(device()) };
+        let (content, device) = (quoting(&marked, &words), Some(device()));
+        let words = ChatWords { content, parent, device, client: None };
         let said = match wait {
             true => Err(ApiError::Busy { run_id: RunId::default() }),
             false => desk.agent.say_in_chat(&desk.scope, &chat, words.clone()).await,
@@ -94,6 +94,7 @@ pub async fn retry_run(
     let chat = &run.conversation_id;
     if desk.read().await?.chat(chat).await.is_ok() {
         desk.agent.go_to(&desk.scope, chat, run.follows(), Some(&device())).await?;
+        leptos_axum::redirect(&format!("/chats/{chat}"));
     }
     Ok(run.id)
 }
@@ -104,8 +105,15 @@ pub async fn go_on_run(
     /// Which run.
     id: RunId,
 ) -> Result<RunId, ApiError> {
-    use crate::state::desk;
+    use crate::state::{desk, device};
 
     let desk = desk()?;
-    Ok(desk.agent.go_on(&desk.scope, &id).await?.id)
+    let run = desk.agent.go_on(&desk.scope, &id).await?;
+    // In a chat, this device goes along to what follows.
+    let chat = &run.conversation_id;
+    if desk.read().await?.chat(chat).await.is_ok() {
+        desk.agent.go_to(&desk.scope, chat, run.follows(), Some(&device())).await?;
+        leptos_axum::redirect(&format!("/chats/{chat}"));
+    }
+    Ok(run.id)
 }

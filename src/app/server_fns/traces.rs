@@ -48,7 +48,7 @@ pub async fn list_traces(
             usage::{MAX_DAYS, first_day},
         },
         state::desk,
-        store::now,
+        store::{StoreError, now},
     };
 
     let filter = words.parse()?;
@@ -57,6 +57,15 @@ pub async fn list_traces(
     let personas = link.personas("", None, MAX_PAGE_SIZE).await?.items.into_iter();
     let mut personas: Vec<(PersonaId, String)> =
         personas.map(|persona| (persona.id, persona.name)).collect();
+    // One that is in the bin, or beyond so many, can be looked for as well.
+    if let Some(id) = filter.persona.filter(|id| !personas.iter().any(|(known, _)| known == id)) {
+        let name = match link.persona_head(&id).await {
+            Ok(head) => head.fields.name,
+            Err(StoreError::NotFound(_)) => id.to_string(),
+            Err(error) => return Err(error.into()),
+        };
+        personas.push((id, name));
+    }
     personas.sort_by_key(|(_, name)| name.to_lowercase());
     let mut models = link.models_used_since(first_day(now(), MAX_DAYS)).await?;
     // What is looked for stays in the form, also when nothing is found.

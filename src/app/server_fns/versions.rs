@@ -19,11 +19,15 @@ pub async fn list_versions(
     /// Only those before this one.
     before: Option<Revision>,
 ) -> Result<Page<VersionSummary>, ApiError> {
-    use crate::{domain::list::MAX_PAGE_SIZE, state::desk};
+    use crate::{
+        domain::{list::MAX_PAGE_SIZE, version::name_others},
+        state::desk,
+    };
 
     let desk = desk()?;
-    let mut link = desk.read().await?;
-    Ok(link.versions(&id, before, MAX_PAGE_SIZE).await?)
+    let mut page = desk.read().await?.versions(&id, before, MAX_PAGE_SIZE).await?;
+    name_others(&mut page.items, &desk.scope.user);
+    Ok(page)
 }
 
 /// What differs between two versions.
@@ -36,13 +40,20 @@ pub async fn compare_versions(
     /// The newer one.
     to: Revision,
 ) -> Result<Vec<FieldDiff>, ApiError> {
-    use crate::{domain::version::differences, state::desk};
+    use crate::{
+        domain::{version::differences, visible::visible},
+        state::desk,
+    };
 
     let desk = desk()?;
     let mut link = desk.read().await?;
     let from = link.version(&id, from).await?;
     let to = link.version(&id, to).await?;
-    Ok(differences(&from.fields, &to.fields))
+    let mut fields = differences(&from.fields, &to.fields);
+    for segment in fields.iter_mut().flat_map(|field| &mut field.segments) {
+        segment.text = visible(std::mem::take(&mut segment.text));
+    }
+    Ok(fields)
 }
 
 /// Makes an old version the newest one.
@@ -88,7 +99,7 @@ pub async fn undo_change(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::{change::ChangeState, id::ChangeId},
-        state::desk,
+        state::{desk, may_decide},
     };
 
     let desk = desk()?;
@@ -97,7 +108,10 @@ pub async fn undo_change(
     for id in id.split(',').rev().map(ChangeId::new) {
         let state = desk.read().await?.change(&id).await?.state;
         undone = match state {
-            ChangeState::Rejected => desk.gate.reopen(&id).await,
+            ChangeState::Rejected => match may_decide() {
+                Ok(()) => desk.gate.reopen(&id).await,
+                Err(denied) => Err(denied),
+            },
             _ => desk.gate.undo(&id).await,
         };
         if let Err(error) = &undone {

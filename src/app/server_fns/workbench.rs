@@ -8,7 +8,6 @@ use crate::domain::{
     enhancement::Enhancement,
     error::ApiError,
     id::{PersonaId, RunId, TestInputId},
-    persona::Tier,
     proposal::Proposal,
     publication::{Example, Published},
     version::Revision,
@@ -19,8 +18,6 @@ use crate::domain::{
 pub struct EnhanceData {
     /// What it is called.
     pub name: String,
-    /// How far its agent may go.
-    pub tier: Tier,
     /// Whether its agent is at work.
     pub at_work: bool,
     /// What waits for a decision, the last first.
@@ -62,8 +59,7 @@ pub async fn open_enhance(
     };
     drop(link);
     let drafts = desk.gate.proposals(ChangeState::Pending, Some(&id), None, PAGE_SIZE).await?;
-    let (name, tier) = (persona.fields.name, persona.fields.tier);
-    Ok(EnhanceData { name, tier, at_work, drafts: drafts.items })
+    Ok(EnhanceData { name: persona.fields.name, at_work, drafts: drafts.items })
 }
 
 /// Asks a persona's agent for improvements, as drafts.

@@ -2,11 +2,13 @@
 
 use crate::domain::{event::Heard, run::RunStatus, test_answer::TestAnswer};
 
-/// Folds one more event in. Events of a run that is over are ignored: a stream may repeat its end.
-pub fn apply(answer: &mut TestAnswer, event: Heard) {
+/// Folds one more event in, and says at which attempt it is while it waits for one. Events of a run that is
+/// over are ignored: a stream may repeat its end.
+pub fn apply(answer: &mut TestAnswer, attempt: &mut u32, event: Heard) {
     if answer.status.is_over() {
         return;
     }
+    *attempt = event.attempt;
     match event.kind.as_str() {
         "started" => {
             answer.status = RunStatus::Running;
@@ -73,7 +75,7 @@ mod tests {
         ];
 
         for event in events {
-            apply(&mut answer, heard(event));
+            apply(&mut answer, &mut 0, heard(event));
         }
 
         let status = RunStatus::Done;
@@ -85,9 +87,23 @@ mod tests {
         let mut answer = waiting();
         let started = || RunEvent::Started { reply_id: "m".into(), model: "demo".into() };
         for event in [started(), text("a"), started(), text("a"), text("b")] {
-            apply(&mut answer, heard(event));
+            apply(&mut answer, &mut 0, heard(event));
         }
 
         assert_eq!(answer.text, "ab");
+    }
+
+    #[test]
+    fn an_answer_that_waits_for_another_attempt_says_which_until_something_comes() {
+        let (mut answer, mut attempt) = (waiting(), 0);
+        let retrying = |attempt| RunEvent::Retrying { attempt, wait_ms: 9, reason: "Busy.".into() };
+        let started = RunEvent::Started { reply_id: "m".into(), model: "demo".into() };
+        let mut told = Vec::new();
+        for event in [started, retrying(2), retrying(3), text("a")] {
+            apply(&mut answer, &mut attempt, heard(event));
+            told.push(attempt);
+        }
+
+        assert_eq!(told, [0, 2, 3, 0]);
     }
 }

@@ -15,6 +15,22 @@ use crate::domain::{
 /// What the person is told when a change from elsewhere and their text became one.
 pub const MERGED: &str = "A change from elsewhere was merged into your text.";
 
+/// Where a place in a text is once another text stands there, in units of either.
+pub fn moved(before: &[u16], after: &[u16], place: u32) -> u32 {
+    let same = |(one, other): &(&u16, &u16)| one == other;
+    let first = before.iter().zip(after).take_while(same).count();
+    let (old, new) = (&before[first..], &after[first..]);
+    let last = old.iter().rev().zip(new.iter().rev()).take_while(same).count();
+    let place = place as usize;
+    let moved = match before.len().saturating_sub(last) {
+        _ if place <= first => place,
+        changed if place >= changed => after.len() - before.len().saturating_sub(place),
+        // What stood around it is another text now.
+        _ => place.min(after.len() - last),
+    };
+    u32::try_from(moved).unwrap_or_default()
+}
+
 /// The texts of a form, by field name.
 pub type Texts = BTreeMap<&'static str, String>;
 
@@ -209,6 +225,25 @@ mod tests {
 
     fn draft(prompt: &str) -> Draft {
         Draft::new(1, texts(prompt))
+    }
+
+    #[test]
+    fn a_place_in_a_text_moves_with_what_stands_around_it() {
+        let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+        let moved = |before: &str, after: &str, place: u32| {
+            super::moved(&units(before), &units(after), place)
+        };
+
+        assert_eq!(moved("one three", "one three four", 4), 4, "it was written behind it");
+        assert_eq!(moved("one three", "zero one three", 4), 9, "it was written before it");
+        assert_eq!(moved("zero one three", "one three", 9), 4, "it was taken away before it");
+        assert_eq!(moved("🙂 one", "🙂🙂 one", 3), 5, "letters may be two units");
+        assert_eq!(moved("aaa", "aaaa", 3), 3);
+        assert_eq!(moved("aaaa", "aaa", 4), 3);
+        assert_eq!(moved("one two three", "one 2 three", 6), 5, "its own word is gone");
+        assert_eq!(moved("one", "", 2), 0);
+        assert_eq!(moved("", "one", 0), 0);
+        assert_eq!(moved("one", "one", 99), 3, "there is no such place");
     }
 
     #[test]

@@ -3,8 +3,12 @@
 //! It goes away by itself only when nothing in it waits for an answer, and never while somebody points
 //! at it or has the cursor in it.
 
+use crate::domain::news::News;
+
 /// How long the panel stays after the last word, in seconds, unless the person says otherwise.
 pub const PATIENCE: u32 = 5;
+/// The least and the most that it may be.
+const BOUNDS: (u32, u32) = (2, 30);
 /// What a person may choose: seconds, or 0 for "until I close it".
 pub const CHOICES: [u32; 6] = [2, 5, 10, 20, 30, 0];
 
@@ -56,7 +60,7 @@ pub enum Event {
     Asked,
     /// Something began or ceased to wait for an answer: a run that goes on, a draft, a question.
     Waits(bool),
-    /// The person chose how long it stays; 0 is for ever.
+    /// The person chose how long it stays, or a browser remembers it; 0 is for ever.
     Patience(u32),
 }
 
@@ -71,6 +75,17 @@ pub enum Clock {
     Keep,
 }
 
+/// What is heard of an answer that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// There is more of it.
+    More,
+    /// It is whole.
+    Over,
+    /// Nothing more is heard, and nobody knows how it stands.
+    Lost,
+}
+
 /// What stands in the panel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InRail {
@@ -78,8 +93,26 @@ pub struct InRail {
     pub conversation: String,
     /// The run that goes on.
     pub run: String,
+    /// The run that ended last, when none goes on.
+    pub ended: String,
     /// Who listens.
     pub name: String,
+}
+
+impl InRail {
+    /// Whether a run that began or ended belongs to what stands in the panel on this page.
+    pub fn is_told_by(&self, news: &News, at: &str) -> bool {
+        if self.conversation.is_empty() {
+            // Nothing is loaded, or nothing was said yet: whoever listens here tells.
+            let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+            return match news.talks_at.as_str() {
+                "" => false,
+                "/" => !at.starts_with("/personas/"),
+                page => at.strip_prefix(page).is_some_and(is_below),
+            };
+        }
+        news.conversation_id.as_ref().is_some_and(|id| id.as_str() == self.conversation)
+    }
 }
 
 /// The panel.
@@ -111,7 +144,8 @@ impl Panel {
             Event::Touched => self.touched = true,
             Event::Left => self.touched = false,
             Event::Waits(waits) => self.waits = waits,
-            Event::Patience(seconds) => self.patience = seconds,
+            Event::Patience(0) => self.patience = 0,
+            Event::Patience(seconds) => self.patience = seconds.clamp(BOUNDS.0, BOUNDS.1),
             Event::Silence => {
                 if self.shown == Shown::Visible && self.may_go() {
                     self.shown = Shown::Hidden;
@@ -225,6 +259,66 @@ mod tests {
 
         let (panel, clock) = after(&[Event::Answered, Event::Asked]);
         assert_eq!((panel.shown, panel.unseen, clock), (Shown::Pinned, 0, Clock::Stop));
+    }
+
+    #[test]
+    fn the_patience_is_between_two_and_thirty_seconds_whatever_a_browser_remembers() {
+        for (remembered, seconds) in
+            [(1, 2), (2, 2), (3, 3), (29, 29), (30, 30), (31, 30), (4_294_968, 30), (u32::MAX, 30)]
+        {
+            let (panel, clock) = after(&[Event::Patience(remembered), Event::Sent]);
+            assert_eq!(
+                (panel.patience, clock),
+                (seconds, Clock::Restart(seconds * 1000)),
+                "{remembered}"
+            );
+        }
+        assert!(
+            CHOICES
+                .into_iter()
+                .all(|choice| { after(&[Event::Patience(choice)]).0.patience == choice })
+        );
+        let bounded: Vec<u32> = CHOICES.into_iter().filter(|choice| *choice > 0).collect();
+        assert_eq!((bounded.iter().min(), bounded.iter().max()), (Some(&2), Some(&30)));
+        assert!(CHOICES.contains(&0) && CHOICES.contains(&PATIENCE));
+    }
+
+    #[test]
+    fn another_patience_counts_from_now_on() {
+        let (_, clock) = after(&[Event::Sent, Event::Patience(2)]);
+        assert_eq!(clock, Clock::Restart(2000));
+        let (panel, clock) = after(&[Event::Sent, Event::Patience(0)]);
+        assert_eq!((panel.shown, clock), (Shown::Visible, Clock::Stop));
+        // What waits is not hidden by a short patience either.
+        let waiting = [Event::Sent, Event::Waits(true), Event::Patience(2), Event::Silence];
+        assert_eq!((shown(&waiting), after(&waiting[..3]).1), (Shown::Visible, Clock::Stop));
+    }
+
+    #[test]
+    fn a_run_elsewhere_belongs_to_the_panel_of_the_page_that_listens_to_its_conversation() {
+        let run = |conversation: &str, talks_at: &str| News {
+            conversation_id: Some(conversation.into()),
+            talks_at: talks_at.into(),
+            ..News::default()
+        };
+        let (editor, companion) = (run("c1", "/personas/ann"), run("c2", "/"));
+        let chat = run("c3", "");
+        let told = |shown: &InRail, at: &str| {
+            [&editor, &companion, &chat].map(|news| shown.is_told_by(news, at))
+        };
+
+        let unloaded = InRail::default();
+        assert_eq!(told(&unloaded, "/personas/ann"), [true, false, false]);
+        assert_eq!(told(&unloaded, "/personas/ann/roleplay"), [true, false, false]);
+        assert_eq!(told(&unloaded, "/personas/anna"), [false, false, false]);
+        for at in ["/", "/inbox", "/chats/c3", "/pages/p1"] {
+            assert_eq!(told(&unloaded, at), [false, true, false], "{at}");
+        }
+        // An older conversation may stand there.
+        let older = InRail { conversation: "c0".into(), ..InRail::default() };
+        assert_eq!(told(&older, "/personas/ann"), [false, false, false]);
+        let loaded = InRail { conversation: "c1".into(), ..InRail::default() };
+        assert_eq!(told(&loaded, "/personas/ann"), [true, false, false]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct KeyHelp {
 }
 
 /// What the help shows.
-pub const HELP: [KeyHelp; 12] = [
+pub const HELP: [KeyHelp; 13] = [
     KeyHelp { keys: "Ctrl K", does: "Go to anything by its words" },
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
@@ -40,6 +40,10 @@ pub const HELP: [KeyHelp; 12] = [
         does: "In a chat: the answer before or after, edit, again, test input",
     },
     KeyHelp { keys: "+ − ← ↑ → ↓", does: "On the map of a chat: larger, smaller, move" },
+    KeyHelp {
+        keys: "← → Home End",
+        does: "On the edge of the conversation: wider, narrower, as far as it goes",
+    },
     KeyHelp { keys: "?", does: "Show these keys" },
     KeyHelp { keys: "Tab", does: "Go on to the next field or button" },
     KeyHelp { keys: "Enter", does: "Choose what is marked" },

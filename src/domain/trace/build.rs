@@ -3,8 +3,8 @@
 use super::{RUN_SPAN, Retry, Span, Trace, TraceSummary, What};
 use crate::domain::{
     error::ApiError,
-    event::{RunEvent, Stamped},
-    message::{ConversationKind, ToolCall, ToolResult},
+    event::{RunEvent, Stamped, fold},
+    message::{ConversationKind, Part, ToolCall, ToolResult},
     run::{Run, RunStatus, StopReason, Usage},
     timestamp::Timestamp,
     tokens::estimate,
@@ -66,6 +66,7 @@ impl Trace {
     ) -> Self {
         let (mut began, mut last) = (None, run.created_at);
         let mut steps: Vec<Step> = Vec::new();
+        let mut taken_over: Vec<Part> = Vec::new();
         for Stamped { at, event, .. } in told {
             if matches!(event, RunEvent::Ended { .. }) {
                 // A run that was interrupted is ended when that is noticed, which may be much later.
@@ -76,8 +77,13 @@ impl Trace {
             }
             began.get_or_insert(at);
             last = last.max(at);
+            if steps.is_empty() {
+                fold(&mut taken_over, at, &event);
+            }
             take(&mut steps, at, event);
         }
+        // What a service wants to see again is nothing that people read.
+        taken_over.iter_mut().for_each(|part| part.carried = None);
         let began = began.unwrap_or(run.created_at);
         let mut spans = Spans { run, began, last, out: Vec::new() };
         spans.add_run(&persona_name);
@@ -90,6 +96,7 @@ impl Trace {
             waited_ms: between(run.created_at, began),
             began_at: began,
             traced_ms: between(began, last),
+            taken_over,
             spans: spans.out,
             summary: TraceSummary::of(run, source, persona_name),
         }

@@ -14,6 +14,11 @@ const TITLE: &str = "# Name a conversation";
 const ROLEPLAY: &str = "# Draw roleplay data";
 /// How many words a title has.
 const TITLE_WORDS: usize = 6;
+/// Words that no title ends with.
+const LEAD_ON: [&str; 17] = [
+    "a", "an", "and", "any", "at", "by", "for", "from", "in", "my", "of", "on", "or", "the", "to",
+    "with", "your",
+];
 /// How many letters a summary has at most.
 const SUMMARY_CHARS: usize = 280;
 
@@ -40,7 +45,15 @@ pub fn answer(ask: &Ask<'_>) -> Option<Vec<ModelEvent>> {
 fn title(conversation: &str) -> String {
     let said = conversation.split_once("Person: ").map_or(conversation, |(_, said)| said);
     let sentence = said.split(['.', '!', '?', '\n']).next().unwrap_or_default();
-    let words: Vec<&str> = sentence.split_whitespace().take(TITLE_WORDS).collect();
+    let all: Vec<&str> = sentence.split_whitespace().collect();
+    let mut words = &all[..all.len().min(TITLE_WORDS)];
+    while let [rest @ .., last] = words
+        && words.len() < all.len()
+        && !rest.is_empty()
+        && LEAD_ON.contains(last)
+    {
+        words = rest;
+    }
     words.join(" ").trim_end_matches([',', ';', ':']).to_owned()
 }
 
@@ -81,7 +94,7 @@ mod tests {
         let title =
             told("# Name a conversation\n", "Person: Is there a room, by any chance, for two?");
 
-        assert_eq!(title.as_deref(), Some("Is there a room, by any"));
+        assert_eq!(title.as_deref(), Some("Is there a room"));
         assert_eq!(told("You are an innkeeper.", "Person: Hi"), None);
     }
 

@@ -8,10 +8,7 @@ use super::{
     story::Story,
     voice::{hash, voice},
 };
-use crate::{
-    domain::message::{PartBody, Role},
-    providers::Ask,
-};
+use crate::providers::Ask;
 
 /// What the first answer of a conversation says at its end.
 const HONEST: &str = "(Demo, scripted: add a key in Settings for a real model.)";
@@ -35,12 +32,8 @@ const QUOTED_WORDS: usize = 9;
 
 /// What the persona says.
 pub fn answer(ask: &Ask<'_>, story: &Story<'_>) -> Answer {
-    let is_first = !ask
-        .turns
-        .iter()
-        .any(|turn| turn.role == Role::Assistant && matches!(turn.part.body, PartBody::Text(_)));
     let mut text = speak(ask.system, story);
-    if is_first {
+    if story.said_before.is_none() {
         text = format!("{text}\n\n{HONEST}");
     }
     Answer { text, calls: Vec::new() }
@@ -105,7 +98,16 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::providers::demo::rehearsal::{chat, chat_after};
+    use crate::{
+        domain::{
+            message::{PartBody, Role},
+            run::GO_ON,
+        },
+        providers::demo::{
+            plan::plan,
+            rehearsal::{ask, chat, chat_after, turn, user, words},
+        },
+    };
 
     const SKEPTIC: &str = "# Skeptic\n\nYou test claims so that people can rely on what survives.";
     const OPTIMIST: &str = "# Optimist\n\nYou look for what can still be done.";
@@ -152,6 +154,20 @@ mod tests {
             chat_after(OPTIMIST, &["What is 2+2?"], "And what is 3*3?"),
             "3*3 = 9. That much is certain. I would love to hear what you do next."
         );
+    }
+
+    #[test]
+    fn an_answer_that_broke_off_goes_on_where_it_did() {
+        let question = "Where do I start?";
+        let whole = chat(OPTIMIST, question);
+        for (at, _) in whole.char_indices() {
+            let begun = turn(Role::Assistant, PartBody::Text(whole[..at].into()));
+            let turns = [user(question), begun, user(GO_ON)];
+
+            let rest = words(&plan(&ask(OPTIMIST, &turns, &[])));
+
+            assert_eq!(format!("{}{rest}", &whole[..at]), whole);
+        }
     }
 
     #[test]

@@ -50,9 +50,11 @@ pub fn plan(ask: &Ask<'_>) -> Vec<ModelEvent> {
 
     let stop = if answer.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
     let mut events = Vec::new();
-    let mut written = estimate(&answer.text);
-    if !answer.text.is_empty() {
-        events.push(ModelEvent::Text(answer.text));
+    // An answer that broke off goes on where it did.
+    let text = answer.text.strip_prefix(&story.said).unwrap_or(&answer.text).to_owned();
+    let mut written = estimate(&text);
+    if !text.is_empty() {
+        events.push(ModelEvent::Text(text));
         events.push(ModelEvent::PartEnd(None));
     }
     for (index, call) in answer.calls.into_iter().enumerate() {

@@ -85,13 +85,20 @@ impl<'story> Progress<'story> {
     /// The test inputs, listed once until one is added.
     pub fn inputs(&mut self) -> Result<&mut Vec<Input>, Halt> {
         if self.inputs.is_none() {
-            let list = self.result("list_test_inputs", json!({}))?;
-            let entries = list.get("testInputs").and_then(Value::as_array);
-            let read = entries.into_iter().flatten().map(|entry| Input {
-                id: text(entry, "id").to_owned(),
-                content: Some(text(entry, "content").to_owned()),
-            });
-            self.inputs = Some(read.collect());
+            let (mut all, mut page) = (Vec::new(), json!({}));
+            loop {
+                let list = self.result("list_test_inputs", page)?;
+                let entries = list.get("testInputs").and_then(Value::as_array);
+                all.extend(entries.into_iter().flatten().map(|entry| Input {
+                    id: text(entry, "id").to_owned(),
+                    content: Some(text(entry, "content").to_owned()),
+                }));
+                match text(&list, "next") {
+                    "" => break,
+                    next => page = json!({ "after": next }),
+                }
+            }
+            self.inputs = Some(all);
         }
         Ok(self.inputs.get_or_insert_default())
     }

@@ -27,6 +27,9 @@ const TOOLS: &[&str] = &[
     "run_test_inputs",
 ];
 
+/// How many test inputs the tool lists at once.
+const PAGE: usize = 60;
+
 /// A question without tools, unless some are given.
 pub fn ask<'ask>(system: &'ask str, turns: &'ask [Turn], tools: &'ask [ToolSpec]) -> Ask<'ask> {
     Ask {
@@ -73,7 +76,8 @@ pub fn chat_after(system: &str, before: &[&str], text: &str) -> String {
     }
 }
 
-fn words(events: &[ModelEvent]) -> String {
+/// The words of an answer.
+pub fn words(events: &[ModelEvent]) -> String {
     let texts = events.iter().filter_map(|event| match event {
         ModelEvent::Text(text) => Some(text.as_str()),
         _ => None,
@@ -221,8 +225,17 @@ impl Stage {
             "list_test_inputs" => {
                 let entry =
                     |(id, content): &(String, String)| json!({ "id": id, "content": content });
-                let entries: Vec<Value> = self.inputs.iter().map(entry).collect();
-                return json!({ "testInputs": entries });
+                let seen = input["after"].as_str().map_or(0, |after| {
+                    let seen = self.inputs.iter().position(|(id, _)| id == after);
+                    seen.expect("a known id") + 1
+                });
+                let entries: Vec<Value> =
+                    self.inputs.iter().skip(seen).take(PAGE).map(entry).collect();
+                let mut list = json!({ "testInputs": entries });
+                if self.inputs.len() > seen + PAGE {
+                    list["next"] = json!(self.inputs[seen + PAGE - 1].0);
+                }
+                return list;
             }
             "get_test_input" => {
                 let (id, content) = &self.inputs[place(self)];

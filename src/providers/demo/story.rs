@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::domain::message::{PartBody, Role, Turn};
+use crate::domain::{
+    message::{PartBody, Role, Turn},
+    run::GO_ON,
+};
 
 /// How a text begins that the house puts before the person's words.
 const NOTE: &str = "[Greenroom, not the person, adds:";
@@ -18,6 +21,8 @@ pub struct Story<'turns> {
     pub earlier: Vec<&'turns str>,
     /// What the demo said last, before the person's words of now.
     pub said_before: Option<&'turns str>,
+    /// What the demo said since, after the last tool it used: its answer broke off there.
+    pub said: String,
     /// The tools used since the person's words of now, in order.
     pub done: Vec<Done<'turns>>,
     /// How many calls there are in all.
@@ -41,21 +46,34 @@ impl<'turns> Story<'turns> {
         let mut story = Self::default();
         let mut last_said = None;
         let mut is_asked = false;
+        let mut note = None;
         for turn in turns {
             match (&turn.part.body, turn.role) {
+                (PartBody::Text(text), Role::User) if text.starts_with(NOTE) => {
+                    note = Some(text.as_str());
+                }
+                // It is still about what was asked before.
+                (PartBody::Text(text), Role::User) if text == GO_ON && is_asked => {
+                    story.note = note.take();
+                }
                 (PartBody::Text(text), Role::User) => {
-                    story.note = Some(story.text).filter(|before| before.starts_with(NOTE));
-                    if is_asked && story.note.is_none() {
+                    if is_asked {
                         story.earlier.push(story.text);
                     }
                     is_asked = true;
                     story.text = text;
+                    story.note = note.take();
                     story.said_before = last_said;
+                    story.said.clear();
                     story.done.clear();
                 }
-                (PartBody::Text(text), Role::Assistant) => last_said = Some(text.as_str()),
+                (PartBody::Text(text), Role::Assistant) => {
+                    last_said = Some(text.as_str());
+                    story.said.push_str(text);
+                }
                 (PartBody::ToolCall(call), _) => {
                     story.calls += 1;
+                    story.said.clear();
                     let result = turns.iter().find_map(|turn| match &turn.part.body {
                         PartBody::ToolResult(result) if result.call == call.call => Some(result),
                         _ => None,

@@ -209,4 +209,8 @@ impl Decoder for Chunks {
         self.writing.stop(self.usage(), reason);
         Ok(self.writing.take())
     }
+
+    fn has_reason(&self) -> bool {
+        self.finish.is_some()
+    }
 }

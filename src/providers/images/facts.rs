@@ -27,6 +27,9 @@ pub struct ImageModel {
     pub label: String,
     /// How its service is asked.
     pub style: ImageStyle,
+    /// Whether it can be told how many steps to take, and where its chance begins.
+    #[serde(default)]
+    pub tunable: bool,
     /// How many steps it takes unless it is told otherwise.
     pub steps: Option<u32>,
     /// The most steps that its service allows.
@@ -55,6 +58,11 @@ impl ImageModel {
     /// The model with this name.
     pub fn named(style: ImageStyle, model: &str) -> Option<&'static Self> {
         Self::of(style).find(|known| known.model == model)
+    }
+
+    /// Whether a model can be told the steps and the seed. One that nobody knows is asked as its style is.
+    pub fn is_tunable(style: ImageStyle, model: &str) -> bool {
+        Self::named(style, model).map_or(style == ImageStyle::Fal, |known| known.tunable)
     }
 
     /// The models of services that are asked like this.

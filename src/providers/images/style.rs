@@ -117,38 +117,43 @@ impl ImageStyle {
     /// What is asked.
     pub(super) fn body(self, model: &str, wish: &Wish) -> Value {
         let known = ImageModel::named(self, model);
-        match self {
+        let tuned = ImageModel::is_tunable(self, model);
+        let most = known.and_then(|known| known.max_steps);
+        let steps = wish.steps.or(known.and_then(|known| known.steps)).filter(|_| tuned);
+        let steps = steps.map(|steps| steps.min(most.unwrap_or(steps)));
+        let seed = wish.seed.filter(|_| tuned);
+        let (mut body, steps_name) = match self {
             Self::Fal => {
                 let size = match wish.size {
                     Shape::Square => "square_hd",
                     Shape::Portrait => "portrait_4_3",
                     Shape::Landscape => "landscape_4_3",
                 };
-                let mut body = json!({
+                let body = json!({
                     "prompt": wish.prompt,
                     "image_size": size,
                     "num_images": 1,
                 });
-                let steps = wish.steps.or(known.and_then(|known| known.steps));
-                let most = known.and_then(|known| known.max_steps);
-                if let Some(steps) = steps {
-                    body["num_inference_steps"] = steps.min(most.unwrap_or(steps)).into();
-                }
-                if let Some(seed) = wish.seed {
-                    body["seed"] = seed.into();
-                }
-                body
+                (body, "num_inference_steps")
             }
             Self::Openai => {
                 let (width, height) = self.size(wish.size);
-                json!({
+                let body = json!({
                     "model": model,
                     "prompt": wish.prompt,
                     "n": 1,
                     "size": format!("{width}x{height}"),
-                })
+                });
+                (body, "steps")
             }
+        };
+        if let Some(steps) = steps {
+            body[steps_name] = steps.into();
         }
+        if let Some(seed) = seed {
+            body["seed"] = seed.into();
+        }
+        body
     }
 
     /// What an answer holds.
@@ -232,10 +237,16 @@ mod tests {
             json!({"prompt": "A lamp", "image_size": "portrait_4_3", "num_images": 1,
                 "num_inference_steps": 12, "seed": 7})
         );
-        assert_eq!(
-            ImageStyle::Openai.body("m", &wish),
-            json!({"model": "m", "prompt": "A lamp", "n": 1, "size": "1024x1536"})
-        );
+        // What a model does not take is not sent: its service would refuse it.
+        let plain =
+            |model: &str| json!({"model": model, "prompt": "A lamp", "n": 1, "size": "1024x1536"});
+        for model in ["m", "gpt-image-1"] {
+            assert_eq!(ImageStyle::Openai.body(model, &wish), plain(model));
+        }
+        let flux = "black-forest-labs/FLUX.1-schnell";
+        let mut tuned = plain(flux);
+        (tuned["steps"], tuned["seed"]) = (json!(12), json!(7));
+        assert_eq!(ImageStyle::Openai.body(flux, &wish), tuned);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     calls::{Piece, Pieces},
     details::ReasoningDetails,
+    tags::ThinkTags,
 };
 use crate::{
     domain::run::{StopReason, Usage},
@@ -96,6 +97,7 @@ pub struct Chunks {
     quirks: Quirks,
     calls: Pieces,
     details: ReasoningDetails,
+    tags: ThinkTags,
     usage: Usage,
     finish: Option<String>,
     is_refused: bool,
@@ -109,6 +111,7 @@ impl Chunks {
             quirks: ask.quirks,
             calls: Pieces::default(),
             details: ReasoningDetails::default(),
+            tags: ThinkTags::default(),
             usage: Usage::default(),
             finish: None,
             is_refused: false,
@@ -146,6 +149,9 @@ impl Chunks {
 
     fn say(&mut self, said: Said) {
         match said {
+            Said::Text(text) if self.quirks.think_tags => {
+                self.tags.take(&text, &mut self.writing);
+            }
             Said::Text(text) => self.writing.text(&text),
             Said::Pieces(pieces) => {
                 for piece in pieces {
@@ -179,6 +185,7 @@ impl Chunks {
             return Ok(Vec::new());
         }
         let finish = self.finish.take().ok_or_else(failure::truncated)?;
+        self.tags.end(&mut self.writing);
         let ending = if finish == "length" { Ending::Cut } else { Ending::Whole };
         let details = std::mem::take(&mut self.details).carried();
         // What was cut off lacks its signature, and would be refused.
@@ -248,5 +255,9 @@ impl Decoder for Chunks {
 
     fn finish(&mut self) -> Result<Vec<ModelEvent>, ProviderError> {
         self.end()
+    }
+
+    fn has_reason(&self) -> bool {
+        self.finish.is_some()
     }
 }

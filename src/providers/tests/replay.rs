@@ -15,10 +15,8 @@ use crate::{
     providers::{Ask, Dialect, ModelEvent, ProviderError, Quirks, Thoughts},
 };
 
-/// Small enough to be cut at every byte.
+/// Small enough to be read whole for every cut.
 const SMALL: usize = 8 * 1024;
-/// How far apart the cuts of a bigger one are.
-const STRIDE: usize = 97;
 
 /// A request without anything special.
 pub const ASK: Ask<'static> = Ask {
@@ -36,6 +34,7 @@ pub const ASK: Ask<'static> = Ask {
         no_stream_options: false,
         short_call_ids: false,
         reasoning_outside: false,
+        think_tags: false,
     },
 };
 
@@ -165,23 +164,36 @@ pub fn replay(dialect: Dialect, ask: &Ask<'_>, body: &str) -> Answer {
             assert_eq!(feed(dialect, ask, pieces), answer, "{size} bytes at a time");
         }
     }
-    let is_small = body.len() < SMALL;
-    let stride = if is_small { 1 } else { STRIDE };
-    let crlf = is_small.then(|| body.replace('\n', "\r\n"));
-    let whole = frames(vec![body.clone().into()]);
-    for text in [body].into_iter().chain(crlf) {
-        let bytes = Bytes::from(text);
-        for at in (0..bytes.len()).step_by(stride) {
-            let pieces = || vec![bytes.slice(..at), bytes.slice(at..)];
-            // A decoder sees nothing but the data, so for a long stream that is enough to compare.
-            assert_eq!(frames(pieces()), whole, "cut at {at}");
-            if is_small {
-                assert_eq!(feed(dialect, ask, pieces()), answer, "cut at {at}");
-            }
-        }
+    for text in [body.replace('\n', "\r\n"), body] {
+        cut_everywhere(dialect, ask, &text, &answer);
     }
     check_order(&answer);
     answer
+}
+
+/// Cuts a stream in two at every byte. Nothing is remembered from one event to the next but by the decoder,
+/// which sees nothing but their data: so a long stream is cut event by event, each with its neighbours.
+fn cut_everywhere(dialect: Dialect, ask: &Ask<'_>, text: &str, answer: &Answer) {
+    let halves = |bytes: &Bytes, at: usize| vec![bytes.slice(..at), bytes.slice(at..)];
+    if text.len() < SMALL {
+        let bytes = Bytes::from(text.to_owned());
+        for at in 0..bytes.len() {
+            assert_eq!(feed(dialect, ask, halves(&bytes, at)), *answer, "cut at {at}");
+        }
+        return;
+    }
+    let blank = if text.contains("\r\n") { "\r\n\r\n" } else { "\n\n" };
+    let events: Vec<&str> = text.split_inclusive(blank).collect();
+    for (number, event) in events.iter().enumerate() {
+        let before = number.saturating_sub(1);
+        let near = &events[before..events.len().min(number + 2)];
+        let start: usize = events[before..number].iter().map(|event| event.len()).sum();
+        let bytes = Bytes::from(near.concat());
+        let whole = frames(vec![bytes.clone()]);
+        for at in start..=start + event.len() {
+            assert_eq!(frames(halves(&bytes, at)), whole, "event {number} cut at {at}");
+        }
+    }
 }
 
 /// One stop, at the end, or an error; and no part ends that did not begin, unless it is a hidden one.

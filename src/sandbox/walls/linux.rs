@@ -8,7 +8,7 @@ use landlock::{
     RulesetError, RulesetStatus, Scope,
 };
 use rustix::{
-    process::{Resource, Rlimit, setrlimit},
+    process::{Resource, Rlimit, nice, setrlimit},
     thread::set_no_new_privs,
 };
 use seccompiler::{
@@ -21,8 +21,15 @@ const DATA_BYTES: u64 = 1024 * 1024 * 1024;
 /// What may be reserved: the machine reserves 4 GiB of addresses for a memory that it never fills.
 const ADDRESS_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
+/// How far a worker stands back behind others who want the processor.
+const NICENESS: i32 = 10;
+
 pub(super) fn before() -> Vec<String> {
     let mut missing = Vec::new();
+    // Whatever a program computes, whoever waits for an answer of the server comes first.
+    if nice(NICENESS).is_err() {
+        missing.push("a lower priority".to_owned());
+    }
     if set_no_new_privs(true).is_err() {
         missing.push("no new privileges".to_owned());
     }

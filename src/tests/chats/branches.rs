@@ -3,16 +3,20 @@
 use axum::http::Method;
 use greenroom::{
     agent::ChatEdit,
-    domain::{error::ApiError, id::ConversationId},
+    domain::{
+        error::ApiError,
+        id::{ConversationId, MessageId},
+    },
 };
 use serde_json::{Value, json};
 
-use super::{CHATS, answers, begin, path, post, say, settle, text, words};
+use super::{CHATS, answers, begin, path, post, say, settle, spoken, text, words};
 use crate::support::{House, on_both};
 
 on_both!(
     two_branches_are_compared_from_where_they_part,
     branches_that_cannot_be_compared_are_told,
+    a_branch_that_is_being_written_is_compared_as_far_as_it_is_there,
     long_branches_are_compared_in_pages,
     a_large_chat_is_mapped_in_parts_and_searched_as_a_whole,
     one_paragraph_is_put_in_other_words_beside_the_message,
@@ -46,7 +50,7 @@ async fn two_branches_are_compared_from_where_they_part(house: House) {
     let kept = post(&house, &format!("/api/messages/{left}/regenerate"), json!({})).await.good();
     settle(&house, &kept).await;
     let right = text(&kept["replyId"]);
-    let desk = house.state.desk();
+    let desk = house.desk();
     let compare = async |one: &str, other: &str| {
         let (one, other) = (one.into(), other.into());
         desk.agent.compare_branches(&desk.scope, &id(&chat), &one, &other, 0).await.unwrap()
@@ -82,7 +86,7 @@ async fn branches_that_cannot_be_compared_are_told(house: House) {
     let (first, reply) = say(&house, &chat, json!({"content": "One"})).await;
     let elsewhere = begin(&house, "optimist").await;
     let (foreign, _) = say(&house, &elsewhere, json!({"content": "Other"})).await;
-    let desk = house.state.desk();
+    let desk = house.desk();
     let compare = async |one: &str, other: &str| {
         let (one, other) = (one.into(), other.into());
         desk.agent.compare_branches(&desk.scope, &id(&chat), &one, &other, 0).await.unwrap_err()
@@ -101,13 +105,51 @@ async fn branches_that_cannot_be_compared_are_told(house: House) {
     assert!(matches!(compare(&reply, &reply).await, ApiError::NotNow { .. }));
 }
 
+async fn a_branch_that_is_being_written_is_compared_as_far_as_it_is_there(house: House) {
+    let script = json!({"answers": [[{"text": "It rains."}], [{"text": "It snows "}, "stall"]]});
+    let house = house.playing(&script);
+    let chat = begin(&house, "optimist").await;
+    let (ask, whole) = say(&house, &chat, json!({"content": "How is it?"})).await;
+    let kept = post(&house, &format!("/api/messages/{whole}/regenerate"), json!({})).await.good();
+    spoken(&house, &json!([kept["runId"]])).await;
+    let coming = text(&kept["replyId"]);
+    let desk = house.desk();
+    let compare = async |one: &str, other: &str| {
+        let (one, other) = (one.into(), other.into());
+        desk.agent.compare_branches(&desk.scope, &id(&chat), &one, &other, 0).await.unwrap()
+    };
+
+    // By its own name, and by what it answers.
+    for half in [&coming, &ask] {
+        let compared = compare(&whole, half).await;
+        assert_eq!((compared.common, compared.left.length, compared.right.length), (1, 1, 1));
+        assert_eq!((compared.left.generating, compared.right.generating), (false, true));
+        assert_eq!(compared.right.leaf.as_str(), coming);
+        let row = &compared.rows[0];
+        let said = [&row.left, &row.right].map(|side| side.as_ref().unwrap().text());
+        assert_eq!(said, ["It rains.", "It snows "]);
+        assert!(row.comparable);
+    }
+    let same = compare(&coming, &coming).await;
+    assert_eq!((same.common, same.left.length, same.shared.len()), (2, 0, 2));
+    let page = format!("{}?compare={whole}&with={coming}", chat.replace("/api", ""));
+    let shown = house.get(&page).await;
+    assert_eq!(shown.status, 200, "{}", shown.text);
+    assert!(shown.text.contains("Still being written"), "{}", shown.text);
+
+    post(&house, &format!("/api/runs/{}/stop", text(&kept["runId"])), json!({})).await.good();
+    settle(&house, &kept).await;
+    let compared = compare(&whole, &coming).await;
+    assert_eq!((compared.right.length, compared.right.generating), (1, false));
+}
+
 async fn long_branches_are_compared_in_pages(house: House) {
     let chat = long_chat(&house, 130).await;
     let nodes = house.get(&format!("{chat}/tree")).await.good();
     let at = |at: usize| text(&nodes["items"][at]["id"]);
     let other = json!({"content": "Something else"});
     let other = post(&house, &format!("/api/messages/{}/edit", at(10)), other).await.good();
-    let desk = house.state.desk();
+    let desk = house.desk();
     let (left, right) = (at(129).as_str().into(), text(&other["id"]).as_str().into());
     let page = async |from: usize| {
         let chat = id(&chat);
@@ -127,7 +169,7 @@ async fn long_branches_are_compared_in_pages(house: House) {
 
 async fn a_large_chat_is_mapped_in_parts_and_searched_as_a_whole(house: House) {
     let chat = long_chat(&house, 1300).await;
-    let (desk, chat_id) = (house.state.desk(), id(&chat));
+    let (desk, chat_id) = (house.desk(), id(&chat));
     let page = path(&house, &chat, "limit=1").await;
     let leaf = text(&page["leaf"]).as_str().into();
 
@@ -145,19 +187,41 @@ async fn a_large_chat_is_mapped_in_parts_and_searched_as_a_whole(house: House) {
     }
     assert_eq!(first.nodes[0].excerpt, "Message number 0.", "every message can be reached");
 
-    let found = desk.agent.find_in_chat(&desk.scope, &chat_id, "NUMBER 7.").await.unwrap();
-    assert_eq!((found.nodes.len(), found.more), (1, false));
-    let many = desk.agent.find_in_chat(&desk.scope, &chat_id, "message").await.unwrap();
-    assert_eq!((many.nodes.len(), many.more), (50, true));
-    let none = desk.agent.find_in_chat(&desk.scope, &chat_id, "marzipan").await.unwrap();
-    assert!(none.nodes.is_empty() && !none.more);
+    let find = async |words: &str, before: Option<&MessageId>| {
+        desk.agent.find_in_chat(&desk.scope, &chat_id, words, before).await.unwrap()
+    };
+    let found = find("NUMBER 7.", None).await;
+    assert_eq!((found.nodes.len(), found.next), (1, None));
+    let none = find("marzipan", None).await;
+    assert!(none.nodes.is_empty() && none.next.is_none());
+    // What does not fit at once is gone on to.
+    let mut many = find("message number 1", None).await;
+    let mut all: Vec<String> = many.nodes.iter().map(|node| node.excerpt.clone()).collect();
+    assert_eq!(all.len(), 50);
+    while let Some(next) = many.next {
+        many = find("message number 1", Some(&next)).await;
+        all.extend(many.nodes.iter().map(|node| node.excerpt.clone()));
+    }
+    let expected: Vec<String> = (0..1300)
+        .rev()
+        .filter(|at: &i32| at.to_string().starts_with('1'))
+        .map(|at| format!("Message number {at}."))
+        .collect();
+    assert_eq!(all, expected);
+    let page = chat.replace("/api", "");
+    let shown = house.get(&format!("{page}?map=1&find=message+number+1")).await.text;
+    let further = shown.split("Look in older messages").next().unwrap();
+    let further = further.rsplit("href=\"").next().unwrap().split('"').next().unwrap();
+    let older = house.get(&further.replace("&amp;", "&")).await.text;
+    assert!(older.contains("Back to the newest") && older.contains("Message number 1249."));
+    assert!(!older.contains(">Message number 1250.</a>"), "{older}");
 
     let marked = json!({"label": "The very start", "bookmarked": true});
     let start = format!("/api/messages/{}", first.nodes[0].id);
     house.call(Method::PATCH, &start, marked).await.good();
     let moments = desk.agent.moments(&desk.scope, &chat_id).await.unwrap();
     assert_eq!(moments.len(), 1, "what is marked is listed wherever it stands");
-    let by_label = desk.agent.find_in_chat(&desk.scope, &chat_id, "very start").await.unwrap();
+    let by_label = find("very start", None).await;
     assert_eq!(by_label.nodes[0].id, first.nodes[0].id);
 }
 
@@ -170,7 +234,7 @@ async fn one_paragraph_is_put_in_other_words_beside_the_message(house: House) {
     let (_, reply) = say(&house, &chat, json!({"content": "Begin."})).await;
     let page = house.get(&format!("/chats/{}", id(&chat))).await;
     assert_eq!(page.text.matches("Save this paragraph").count(), 4, "each one can be edited");
-    let desk = house.state.desk();
+    let desk = house.desk();
     let edit = |content: &str| ChatEdit { content: content.into(), ..ChatEdit::default() };
     let message = reply.as_str().into();
 

@@ -60,6 +60,8 @@ async fn circles_and_loose_ends_do_not_break_reading() {
         String::new(),
         format!("leaf={c}"),
         format!("before={a}"),
+        format!("see={a}"),
+        format!("see={d}&stay={e}"),
         "map=1".into(),
         format!("map=1&around={b}&leaf={c}"),
         "map=1&find=words".into(),
@@ -80,4 +82,29 @@ async fn circles_and_loose_ends_do_not_break_reading() {
     assert_eq!(file["messages"].as_array().unwrap().len(), 5);
     let refused = post(&house, &format!("{CHATS}/import"), file).await;
     assert_eq!(refused.error(), error(422, "invalid", "messages"));
+}
+
+#[tokio::test]
+async fn a_file_that_fails_in_the_middle_leaves_nothing_behind() {
+    let (store, folder) = store(On::Sqlite).await;
+    let file = folder.as_ref().unwrap().path().join("greenroom.db");
+    let house = House::around(store, folder);
+    Gate::found_space(&house.state.store, &house.state.scope, "Home").await.unwrap();
+    let mut database = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+    let full = "create trigger full before insert on message
+        when (select count(*) from message) >= 3 begin select raise(abort, 'full'); end";
+    sqlx::query(full).execute(&mut database).await.unwrap();
+    let said = |at: usize| json!({"id": format!("m{at}"), "parentId": null, "role": "user", "content": "Marzipan"});
+    let messages: Vec<Value> = (0..9).map(said).collect();
+    let chat = json!({"format": "greenroom-chat", "personaId": "optimist", "title": "Sweets", "messages": messages});
+
+    let refused = post(&house, &format!("{CHATS}/import"), chat.clone()).await;
+
+    assert!(refused.status.as_u16() >= 500, "{}", refused.text);
+    assert_eq!(house.get(CHATS).await.good()["items"], json!([]));
+    assert_eq!(house.get("/api/search?q=sweets").await.good()["items"], json!([]));
+    sqlx::query("drop trigger full").execute(&mut database).await.unwrap();
+    let made = post(&house, &format!("{CHATS}/import"), chat).await.good();
+    let tree = house.get(&format!("{CHATS}/{}/tree", text(&made["id"]))).await.good();
+    assert_eq!(tree["items"].as_array().unwrap().len(), 9);
 }

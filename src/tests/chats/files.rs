@@ -13,7 +13,10 @@ on_both!(
     a_whole_tree_goes_out_and_comes_in_again,
     several_personas_go_out_and_come_in_again,
     a_chat_without_a_title_comes_in_without_one,
+    a_large_chat_goes_out_in_pieces_and_comes_in_again,
     a_path_is_written_as_markdown,
+    personas_come_in_as_of_the_versions_that_a_file_names,
+    settings_that_cannot_be_used_here_are_left_out_and_told,
     a_file_that_cannot_be_is_refused_and_makes_nothing,
 );
 
@@ -121,16 +124,93 @@ async fn a_chat_without_a_title_comes_in_without_one(house: House) {
     assert_eq!((&made["title"], &made["titledBy"]), (&json!("New chat"), &json!("new")));
 }
 
+async fn a_large_chat_goes_out_in_pieces_and_comes_in_again(house: House) {
+    let chat = long_chat(&house, 450).await;
+
+    let out = house.get(&format!("{chat}/export")).await;
+
+    assert_eq!(out.header("content-type"), "application/json");
+    assert_eq!(out.header("content-length"), "", "nobody knows yet how long it will be");
+    let file = out.good();
+    let messages = file["messages"].as_array().unwrap();
+    let said: Vec<String> = messages.iter().map(|message| text(&message["content"])).collect();
+    let expected: Vec<String> = (0..450).map(|at| format!("Message number {at}.")).collect();
+    assert_eq!(said, expected);
+    assert!(messages.iter().all(|one| one.get("parts").is_none()), "words are told once");
+    let made = post(&house, &format!("{CHATS}/import"), file.clone()).await.good();
+    let copy = house.get(&format!("{CHATS}/{}/export", text(&made["id"]))).await.good();
+    assert_eq!(copy["messages"].as_array().unwrap().len(), 450);
+    // One without messages is a whole file, too.
+    let empty = begin(&house, "optimist").await;
+    let file = house.get(&format!("{empty}/export")).await.good();
+    assert_eq!((&file["messages"], &file["format"]), (&json!([]), &json!("greenroom-chat")));
+    assert_eq!(
+        house.get(&format!("{CHATS}/nothing/export")).await.error(),
+        error(404, "not_found", "")
+    );
+}
+
 #[tokio::test]
-async fn markdown_says_when_it_begins_in_the_middle() {
+async fn markdown_has_the_whole_path_however_long_it_is() {
     let house = House::new().await;
     let chat = long_chat(&house, 5001).await;
 
-    let markdown = house.get(&format!("{chat}/markdown")).await.text;
+    let markdown = house.get(&format!("{chat}/markdown")).await;
 
-    let told = "*These are the last 5000 messages; earlier ones are left out.*";
-    assert!(markdown.contains(told) && markdown.ends_with("Message number 5000.\n"));
-    assert!(!markdown.contains("Message number 0."));
+    assert_eq!(markdown.header("content-length"), "", "nobody knows yet how long it will be");
+    let said: Vec<&str> =
+        markdown.text.lines().filter(|line| line.starts_with("Message number")).collect();
+    let expected: Vec<String> = (0..5001).map(|at| format!("Message number {at}.")).collect();
+    assert_eq!(said, expected);
+}
+
+async fn personas_come_in_as_of_the_versions_that_a_file_names(house: House) {
+    let chat = pair(&house, "in_turn").await;
+    house
+        .call(Method::PUT, "/api/storage/personas/ben", json!({"systemPrompt": "Be Ben."}))
+        .await
+        .good();
+    let import = async |file: &Value| {
+        let made = post(&house, &format!("{CHATS}/import"), file.clone()).await.good();
+        let members = made["members"].as_array().unwrap().clone();
+        let member = |one: &Value| (text(&one["personaId"]), one["revision"].as_i64().unwrap());
+        members.iter().map(member).collect::<Vec<_>>()
+    };
+    let named = |ann: i64, ben: i64| vec![("ann".to_owned(), ann), ("ben".to_owned(), ben)];
+
+    let mut file = house.get(&format!("{chat}/export")).await.good();
+
+    assert_eq!(file["personaRevisions"], json!([1, 1]));
+    assert_eq!(import(&file).await, named(1, 1));
+    // A version that is not here leaves the persona as it is now.
+    file["personaRevisions"] = json!([7, 2]);
+    assert_eq!(import(&file).await, named(1, 2));
+    file["personaRevisions"] = json!([1]);
+    assert_eq!(import(&file).await, named(1, 2));
+    // As files of one persona were written before.
+    let old = json!({"format": "greenroom-chat", "personaId": "ben", "personaRevision": 1, "messages": []});
+    assert_eq!(import(&old).await, [("ben".to_owned(), 1)]);
+}
+
+async fn settings_that_cannot_be_used_here_are_left_out_and_told(house: House) {
+    let settings = json!({"model": "no such", "window": 11, "userPersona": {"name": "Ann"}});
+    let file = json!({"format": "greenroom-chat", "personaId": "optimist", "settings": settings, "messages": []});
+
+    let made = post(&house, &format!("{CHATS}/import"), file).await;
+
+    assert_eq!(made.status, 201);
+    let made = made.json();
+    assert_eq!((&made["settings"]["model"], &made["settings"]["window"]), (&json!(""), &json!(11)));
+    assert_eq!(made["settings"]["userPersona"]["name"], "Ann");
+    assert_eq!(
+        made["told"],
+        "Of the settings in the file, these cannot be used here and were left out: the model."
+    );
+    let page = house.get(&format!("/chats/{}?left_out=0,99,x", text(&made["id"]))).await.text;
+    assert!(page.contains("were left out: the model."), "{page}");
+    let plain = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": []});
+    let plain = post(&house, &format!("{CHATS}/import"), plain).await.good();
+    assert_eq!(plain["told"], Value::Null);
 }
 
 async fn a_path_is_written_as_markdown(house: House) {
@@ -154,15 +234,9 @@ async fn a_file_that_cannot_be_is_refused_and_makes_nothing(house: House) {
     let silent = file(json!([message("a", Value::Null, " ")]));
     let mut strange = file(json!([]));
     strange["format"] = json!("other");
-    let mut unknown = file(json!([]));
-    unknown["settings"] = json!({"model": "no such"});
-    for (file, field) in [
-        (circle, "messages"),
-        (dangling, "messages"),
-        (silent, "messages"),
-        (strange, "format"),
-        (unknown, "settings.model"),
-    ] {
+    for (file, field) in
+        [(circle, "messages"), (dangling, "messages"), (silent, "messages"), (strange, "format")]
+    {
         let answer = post(&house, &format!("{CHATS}/import"), file).await;
         assert_eq!(answer.error(), error(422, "invalid", field));
     }

@@ -7,7 +7,7 @@ use axum::{
 use serde_json::json;
 
 use super::{CHATS, answers, begin, path, post, say, settle, spoken, text};
-use crate::support::{ADDRESS, Answer, House, on_both};
+use crate::support::{ADDRESS, House, on_both};
 
 on_both!(
     what_is_pruned_can_be_taken_back_at_once,
@@ -18,10 +18,13 @@ on_both!(
     hidden_messages_are_told_as_they_are,
     models_are_chosen_by_price_and_ability,
     the_list_of_chats_is_searched_renamed_and_emptied,
+    chats_are_searched_among_those_of_one_persona,
     the_search_page_leads_to_a_chat,
-    a_chat_comes_in_from_a_file_on_the_page,
+    personas_beyond_the_list_are_found_by_name,
+    other_words_are_kept_when_they_cannot_be_answered_now,
     what_roleplay_knows_is_seen_edited_and_versioned,
     a_test_input_from_a_chat_shows_its_history_and_check,
+    a_label_is_taken_away_by_an_empty_field,
 );
 
 /// The page of a chat.
@@ -145,7 +148,7 @@ async fn the_map_finds_marks_and_chooses(house: House) {
     assert!(seen(&house, &format!("{map}&find=hay")).await.contains("No message has these words."));
     let chosen = seen(&house, &format!("{map}&at={reply}")).await;
     assert!(chosen.contains("The chosen message") && chosen.contains("Compare with what is shown"));
-    house.form("/fn/mark_message", &map, &[("id", one.as_str()), ("label", "Start")]).await;
+    house.form("/fn/mark_message", &map, &[("id", one.as_str()), ("form[label]", "Start")]).await;
     assert!(seen(&house, &map).await.contains(">Start</a>"));
     let choosing = seen(&house, &format!("{map}&compare={reply}")).await;
     assert!(choosing.contains("Choose a message of the branch to compare with."), "{choosing}");
@@ -222,22 +225,93 @@ async fn the_list_of_chats_is_searched_renamed_and_emptied(house: House) {
     assert_eq!(list("q=hail").await, (false, false));
 }
 
-/// The form on the page with a file in it.
-async fn import(house: &House, file: &str, persona: &str) -> Answer {
-    let part = |name: &str, text: &str| {
-        let named = format!("Content-Disposition: form-data; name=\"{name}\"");
-        format!("--frontier\r\n{named}\r\n\r\n{text}\r\n")
-    };
-    let body = format!("{}{}--frontier--\r\n", part("persona", persona), part("file", file));
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri("/api/chats/import-file")
-        .header(header::HOST, ADDRESS)
-        .header("sec-fetch-site", "same-origin")
-        .header(header::CONTENT_TYPE, "multipart/form-data; boundary=frontier")
-        .body(Body::from(body))
-        .unwrap();
-    house.send(request).await
+async fn chats_are_searched_among_those_of_one_persona(house: House) {
+    for at in 0..55 {
+        let new = json!({"personaId": "optimist", "title": format!("Marzipan {at}")});
+        post(&house, CHATS, new).await.good();
+    }
+    // It speaks second, and its chat fits worse than all others.
+    let title = format!("Marzipan {}", "and much else besides ".repeat(5).trim_end());
+    let new = json!({"personaIds": ["optimist", "skeptic"], "title": title});
+    let both = text(&post(&house, CHATS, new).await.good()["id"]);
+
+    let found = seen(&house, "/chats?q=marzipan&persona=skeptic").await;
+
+    assert_eq!(found.matches("id=\"chat-").count(), 1, "{found}");
+    assert!(found.contains(&format!("id=\"chat-{both}\"")), "{found}");
+    assert!(found.contains("the last 2,000 messages"), "{found}");
+    let all = seen(&house, "/chats?q=marzipan&persona=optimist").await;
+    assert_eq!(all.matches("id=\"chat-").count(), 50);
+}
+
+async fn personas_beyond_the_list_are_found_by_name(house: House) {
+    house.persona("zebedee", "You are old.").await;
+    for at in 0..60 {
+        house.persona(&format!("extra-{at}"), "You are new.").await;
+    }
+    let chat = begin(&house, "optimist").await;
+    let option = "<option value=\"zebedee\"";
+    for (page, lists) in [("/chats".to_owned(), 3), (format!("{}?settings=1", page_of(&chat)), 1)] {
+        let mark = if page.contains('?') { '&' } else { '?' };
+
+        let listed = seen(&house, &page).await;
+        let found = seen(&house, &format!("{page}{mark}who=ZEBE")).await;
+        let nobody = seen(&house, &format!("{page}{mark}who=nobody")).await;
+
+        assert!(!listed.contains(option) && listed.contains("Find a persona"), "{listed}");
+        assert_eq!(found.matches(option).count(), lists, "{found}");
+        assert!(nobody.contains("No persona has “nobody” in its name."), "{nobody}");
+    }
+    let added = house.get(&chat).await.good();
+    let (id, revision) = (text(&added["id"]), added["revision"].to_string());
+    let fields = [
+        ("id", id.as_str()),
+        ("revision", revision.as_str()),
+        ("personas[0]", "optimist"),
+        ("add", "zebedee"),
+    ];
+    house.function("set_speakers", &fields).await.good();
+    assert_eq!(house.get(&chat).await.good()["members"][1]["personaId"], "zebedee");
+}
+
+async fn other_words_are_kept_when_they_cannot_be_answered_now(house: House) {
+    let script = json!({"answers": [[{"text": "Whole."}], [{"text": "Half "}, "stall"], [{"text": "Later."}]]});
+    let house = house.playing(&script);
+    let chat = begin(&house, "optimist").await;
+    let (one, _) = say(&house, &chat, json!({"content": "One"})).await;
+    let kept = post(&house, &format!("{chat}/messages"), json!({"content": "Two"})).await.good();
+    spoken(&house, &json!([kept["runId"]])).await;
+    let page = page_of(&chat);
+    let fields = [("id", one.as_str()), ("content", "My other words"), ("answer", "true")];
+
+    let sent = house.form("/fn/edit_message", &page, &fields).await;
+
+    let back = sent.header("location").replace(&format!("http://{ADDRESS}"), "");
+    assert!(back.starts_with(&page) && back.contains("__err"), "{back}");
+    let told = house.get(&back).await.text;
+    assert!(told.contains("Your words are kept, but nobody answers them yet."), "{told}");
+    let tree = house.get(&format!("{chat}/tree")).await.good();
+    let tree = tree["items"].as_array().unwrap();
+    let mine = tree.iter().find(|node| node["excerpt"] == "My other words").expect("they are kept");
+    // With the browser's program the form stays, so nothing is kept twice.
+    let refused = house.function("edit_message", &fields).await;
+    assert_eq!(refused.status, 409);
+    let run = text(&kept["runId"]);
+    post(&house, &format!("/api/runs/{run}/stop"), json!({})).await.good();
+    settle(&house, &kept).await;
+    assert_eq!(
+        house.get(&format!("{chat}/tree")).await.good()["items"].as_array().unwrap().len(),
+        tree.len() + 1,
+        "only the stopped answer came"
+    );
+    // They can be answered from where they stand.
+    let mine = text(&mine["id"]);
+    let shown = house.get(&format!("{page}?leaf={mine}")).await.text.replace("<!>", "");
+    assert!(shown.contains("Answer</button>"), "{shown}");
+    let run = house.function("regenerate_message", &[("id", mine.as_str())]).await.good();
+    settle(&house, &json!({"runId": run})).await;
+    let answered = path(&house, &chat, &format!("leaf={mine}")).await;
+    assert_eq!(super::words(&answered), ["My other words", "Later."]);
 }
 
 async fn the_search_page_leads_to_a_chat(house: House) {
@@ -250,83 +324,9 @@ async fn the_search_page_leads_to_a_chat(house: House) {
     assert!(found.contains("1 thing was found"), "{found}");
     assert!(found.contains(&format!("href=\"{}\"", page_of(&chat))), "{found}");
     assert!(found.contains(">Sweets</a>") && found.contains(">marzipan</mark>"), "{found}");
+    assert!(found.contains("the last 2,000 messages"), "{found}");
     let other = seen(&house, "/search?q=marzipan&kind=page").await;
     assert!(!other.contains("Sweets"), "{other}");
-}
-
-async fn a_chat_comes_in_from_a_file_on_the_page(house: House) {
-    let house = house.playing(&answers(9));
-    let chat = begin(&house, "optimist").await;
-    let (one, reply) = say(&house, &chat, json!({"content": "One"})).await;
-    let marks = json!({"label": "Start", "bookmarked": true});
-    house.call(Method::PATCH, &format!("/api/messages/{one}"), marks).await.good();
-    post(&house, &format!("/api/messages/{reply}/edit"), json!({"content": "Mine"})).await.good();
-    post(&house, &format!("/api/messages/{reply}/prune"), json!({})).await.good();
-    let file = house.get(&format!("{chat}/export")).await;
-
-    let made = import(&house, &file.text, "").await;
-    let copy = made.header("location").to_owned();
-    assert!(copy.starts_with("/chats/") && !copy.contains("__err"), "{copy}");
-    let copied = house.get(&format!("/api{copy}/export")).await.good();
-    let marks: Vec<_> = copied["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| {
-            (
-                text(&one["content"]),
-                one["label"] == "Start",
-                one["bookmarked"] == true,
-                one["pruned"] == true,
-            )
-        })
-        .collect();
-    assert_eq!(
-        marks,
-        [
-            ("One".to_owned(), true, true, false),
-            ("Answer 1.".to_owned(), false, false, true),
-            ("Mine".to_owned(), false, false, false),
-        ]
-    );
-    // A file from elsewhere names somebody who is not here: the person says who speaks.
-    let mut foreign = file.json();
-    foreign["personaId"] = json!("nobody-here");
-    let named = import(&house, &foreign.to_string(), "skeptic").await;
-    let named = house.get(&format!("/api{}", named.header("location"))).await.good();
-    assert_eq!(named["personaId"], "skeptic");
-
-    let count = house.get(CHATS).await.good()["items"].as_array().unwrap().len();
-    let circle = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": [
-        {"id": "a", "parentId": "b", "role": "user", "content": "x"},
-        {"id": "b", "parentId": "a", "role": "user", "content": "x"},
-    ]});
-    let dangling = json!({"format": "greenroom-chat", "personaId": "optimist", "messages": [
-        {"id": "a", "parentId": one, "role": "user", "content": "x"},
-    ]});
-    let (circle, dangling, foreign) =
-        (circle.to_string(), dangling.to_string(), foreign.to_string());
-    let huge = "x".repeat(33 * 1024 * 1024);
-    for (file, told) in [
-        ("", "Choose a file to import."),
-        ("no JSON", "The file could not be read"),
-        ("[]", "must be a JSON object"),
-        (r#"{"format": "other", "personaId": "optimist", "messages": []}"#, "format"),
-        (circle.as_str(), "in a circle"),
-        (dangling.as_str(), "which is not there"),
-        (foreign.as_str(), "That persona does not exist."),
-        (huge.as_str(), "too large"),
-    ] {
-        let refused = import(&house, file, "").await;
-        assert_eq!(refused.status, 303);
-        let back = house.get(refused.header("location")).await;
-        assert!(back.text.contains(told), "{told}: {}", refused.header("location"));
-    }
-    assert_eq!(house.get(CHATS).await.good()["items"].as_array().unwrap().len(), count);
-    assert_eq!(
-        path(&house, &format!("/api{copy}"), "").await["items"].as_array().unwrap().len(),
-        2
-    );
 }
 
 async fn what_roleplay_knows_is_seen_edited_and_versioned(house: House) {
@@ -406,4 +406,22 @@ async fn a_test_input_from_a_chat_shows_its_history_and_check(house: House) {
     assert_eq!(house.get(&path).await.good()["check"], "Is kind.");
     let silent = [("id", input.as_str()), ("revision", "3"), ("form[content]", "")];
     assert_eq!(house.function("save_test_input", &silent).await.status, 422);
+}
+
+async fn a_label_is_taken_away_by_an_empty_field(house: House) {
+    let house = house.playing(&answers(1));
+    let chat = begin(&house, "optimist").await;
+    let (said, _) = say(&house, &chat, json!({"content": "One"})).await;
+    let page = page_of(&chat);
+    let marks = async || {
+        let path = path(&house, &chat, "").await;
+        (path["items"][0]["label"].clone(), path["items"][0]["bookmarked"].clone())
+    };
+
+    for (name, value) in [("form[label]", "The turn"), ("form[bookmarked]", "true")] {
+        house.form("/fn/mark_message", &page, &[("id", said.as_str()), (name, value)]).await;
+    }
+    assert_eq!(marks().await, (json!("The turn"), json!(true)));
+    house.form("/fn/mark_message", &page, &[("id", said.as_str()), ("form[label]", "")]).await;
+    assert_eq!(marks().await, (json!(""), json!(true)));
 }

@@ -15,6 +15,7 @@ on_both!(
     a_long_chat_is_found_by_its_beginning,
     chats_go_with_their_persona,
     the_bin_is_emptied_of_a_chat_and_then_its_persona,
+    the_bin_says_what_goes_with_what_is_removed_for_good,
 );
 
 async fn a_chat_is_begun_read_changed_and_listed(house: House) {
@@ -214,4 +215,33 @@ async fn the_bin_is_emptied_of_a_chat_and_then_its_persona(house: House) {
     assert_eq!(kinds, [&json!("persona")]);
     house.send(request(Method::DELETE, "/api/storage/bin", None)).await.good();
     assert_eq!(house.get("/api/storage/bin").await.good()["items"], json!([]));
+}
+
+async fn the_bin_says_what_goes_with_what_is_removed_for_good(house: House) {
+    let quiet = json!({"images": false});
+    for members in [json!(["optimist"]), json!(["optimist"]), json!(["optimist", "skeptic"])] {
+        let new = json!({"personaIds": members, "settings": quiet});
+        post(&house, CHATS, new).await.good();
+    }
+    let wish = json!({"prompt": "A lamp", "personaId": "optimist"});
+    post(&house, "/api/pictures", wish).await.good();
+    let told = async || {
+        let bin = house.get("/api/storage/bin").await.good();
+        let told =
+            |one: &Value| (one["entityId"].clone(), one["chats"].clone(), one["pictures"].clone());
+        bin["items"].as_array().unwrap().iter().map(told).collect::<Vec<_>>()
+    };
+
+    house.send(request(Method::DELETE, "/api/storage/personas/optimist", None)).await.good();
+    assert_eq!(told().await, [(json!("optimist"), json!(2), json!(1))]);
+    let page = house.get("/bin").await.text;
+    // In its own row, and where the whole bin is emptied.
+    assert_eq!(page.matches("2 chats and 1 picture go with it.").count(), 2, "{page}");
+
+    // The third goes with the last of the two who speak there.
+    house.send(request(Method::DELETE, "/api/storage/personas/skeptic", None)).await.good();
+    let page = house.get("/bin").await.text;
+    assert_eq!(page.matches("3 chats and 1 picture go with it.").count(), 1, "{page}");
+    house.send(request(Method::DELETE, "/api/storage/bin", None)).await.good();
+    assert_eq!(house.get(CHATS).await.good()["items"], json!([]));
 }

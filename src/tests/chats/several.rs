@@ -20,6 +20,8 @@ on_both!(
     another_answer_is_of_the_same_persona_and_stands_beside_the_first,
     who_speaks_is_checked_and_what_is_refused_changes_nothing,
     one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone,
+    a_chat_goes_on_with_the_next_when_its_first_persona_is_removed_for_good,
+    the_words_of_one_who_was_removed_for_good_are_nobody_elses,
 );
 
 fn names(page: &Value) -> Vec<Option<&str>> {
@@ -286,8 +288,13 @@ async fn who_speaks_is_checked_and_what_is_refused_changes_nothing(house: House)
         let answer = house.call(Method::PATCH, &chat, json!({"members": members})).await;
         assert_eq!(answer.error(), expected, "{members}");
     }
-    assert_eq!(house.get(&chat).await.good()["members"], before["members"]);
-    assert_eq!(house.get(&chat).await.good()["revision"], before["revision"]);
+    // How they look may be described meanwhile, in the background.
+    let who = |chat: &Value| -> Vec<Value> {
+        let members = chat["members"].as_array().unwrap().iter();
+        members.map(|one| json!([one["personaId"], one["revision"]])).collect()
+    };
+    let after = house.get(&chat).await.good();
+    assert_eq!((who(&after), &after["revision"]), (who(&before), &before["revision"]));
     let twice = post(&house, CHATS, json!({"personaIds": ["optimist", "optimist"]})).await;
     assert_eq!(twice.error(), invalid);
 
@@ -329,4 +336,59 @@ async fn one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone(house: Hou
     assert_eq!(renamed["members"].as_array().unwrap().len(), 1);
     say(&house, &chat, json!({"content": "And now?"})).await;
     assert_eq!(words(&until(&house, &chat, quiet).await).len(), 4);
+}
+
+async fn a_chat_goes_on_with_the_next_when_its_first_persona_is_removed_for_good(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_turn").await;
+    let alone = begin(&house, "ann").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Marzipan?"})).await.good();
+    until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+
+    house.send(request(Method::DELETE, "/api/storage/personas/ann", None)).await.good();
+    let bin = house.get("/api/storage/bin").await.good();
+    assert_eq!(bin["items"][0]["chats"], 1, "the one in which she speaks alone: {bin}");
+    house.send(request(Method::DELETE, "/api/storage/bin/persona/ann", None)).await.good();
+
+    assert_eq!(house.get(&alone).await.status, 404);
+    let kept = house.get(&chat).await.good();
+    assert_eq!((&kept["personaId"], &kept["members"][0]["name"]), (&json!("ben"), &json!("ben")));
+    assert_eq!(kept["members"].as_array().unwrap().len(), 1);
+    let listed = house.get(&format!("{CHATS}?personaId=ben")).await.good();
+    assert_eq!(listed["items"][0]["personaName"], "ben");
+    let found = house.get("/api/search?q=marzipan&kind=chat").await.good();
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+    say(&house, &chat, json!({"content": "And now?"})).await;
+    let page = until(&house, &chat, quiet).await;
+    assert_eq!(words(&page), ["Marzipan?", "Yes.", "No.", "And now?", "No."]);
+    // It is changed as any other, and goes with the one that is left.
+    let renamed = house.call(Method::PATCH, &chat, json!({"title": "Alone"})).await.good();
+    assert_eq!(renamed["title"], "Alone");
+    house.send(request(Method::DELETE, "/api/storage/personas/ben", None)).await.good();
+    house.send(request(Method::DELETE, "/api/storage/bin/persona/ben", None)).await.good();
+    assert_eq!(house.get(&chat).await.status, 404);
+}
+
+async fn the_words_of_one_who_was_removed_for_good_are_nobody_elses(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_turn").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Well?"})).await.good();
+    until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+    house.send(request(Method::DELETE, "/api/storage/personas/ben", None)).await.good();
+    house.send(request(Method::DELETE, "/api/storage/bin/persona/ben", None)).await.good();
+
+    say(&house, &chat, json!({"content": "And now?"})).await;
+
+    let page = until(&house, &chat, quiet).await;
+    let gone = "Somebody who is gone";
+    assert_eq!(names(&page), [None, Some("ann"), Some(gone), None, Some("ann")]);
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][4]["id"]));
+    let sent = house.get(&prompt).await.good();
+    let heard: Vec<String> =
+        sent["messages"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
+    assert_eq!(heard, ["Well?", "Yes.", "Somebody who is gone: No.", "And now?"]);
+    let shown = house.get(&chat.replace("/api", "")).await.text.replace("<!>", "");
+    assert!(shown.contains(&format!("<strong>{gone}</strong>")), "{shown}");
+    let markdown = house.get(&format!("{chat}/markdown")).await.text;
+    assert!(markdown.contains(&format!("**{gone}**\n\nNo.")), "{markdown}");
 }

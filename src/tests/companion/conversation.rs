@@ -190,6 +190,34 @@ async fn only_a_persons_message_of_this_conversation_is_answered(house: House) {
 }
 
 #[tokio::test]
+async fn a_long_conversation_is_read_page_by_page() {
+    let house = House::new().await;
+    let conversation = ambient(&house).await;
+    for number in 0..101 {
+        let script = json!({"answers": [[{"text": format!("Answer {number}")}]]});
+        say(&house.playing(&script), &format!("Question {number}")).await;
+    }
+    let path = format!("/api/conversations/{conversation}/messages");
+
+    let last = house.get(&path).await.good();
+    let next = last["next"].as_str().unwrap();
+    let first = house.get(&format!("{path}?after={next}")).await.good();
+
+    let words = |page: &Value| -> Vec<String> {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|one| one["content"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(words(&last).len(), 200);
+    assert_eq!(words(&last)[0], "Question 1");
+    assert_eq!(
+        (words(&first), &first["next"]),
+        (vec!["Question 0".into(), "Answer 0".into()], &Value::Null)
+    );
+    let nowhere = house.get(&format!("{path}?after=no-such-message")).await;
+    assert_eq!(nowhere.status, 404, "{}", nowhere.text);
+}
+
+#[tokio::test]
 async fn bad_messages_are_refused_with_a_sentence_and_not_kept() {
     let house = House::new().await;
     let view = |kind: &str, id: &str| json!({"content": "Hi", "view": {"entityType": kind, "entityId": id}});

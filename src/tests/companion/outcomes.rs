@@ -4,14 +4,17 @@ use axum::http::Method;
 use greenroom::providers::{Dialect, TimeLimits};
 use serde_json::{Value, json};
 
-use super::{ambient, made, say, say_of};
+use super::{ambient, made, say, say_of, waiting};
 use crate::{
     fake_service::{FakeService, Reply, Then},
     services::wire::{self, Ending},
     support::{House, on_both, request},
 };
 
-on_both!(a_rejected_draft_is_told_once_and_not_proposed_again);
+on_both!(
+    a_rejected_draft_is_told_once_and_not_proposed_again,
+    asking_again_leaves_the_drafts_of_the_old_answer_aside,
+);
 
 const DIALECT: Dialect = Dialect::OpenaiChat;
 
@@ -153,6 +156,73 @@ async fn the_model_is_told_which_fields_the_person_took_and_which_they_reworded(
         };
         assert!(heard.contains(&told), "{told} is not in {heard}");
     }
+}
+
+#[tokio::test]
+async fn words_of_the_person_that_stood_in_conflict_are_not_told_as_the_models_own() {
+    let (house, fake) = house().await;
+    let page = made(&house, "pages", json!({"title": "Fog", "body": "Wet."})).await;
+    let read = wire::call(DIALECT, "read", &json!({"entityType": "page", "entityId": page}));
+    let ending = wire::ending(DIALECT, Ending::Calls, &wire::usage(DIALECT));
+    let reading = Reply::stream([wire::opening(DIALECT), read, ending].concat());
+    let wish =
+        json!({"op": "update", "entityType": "page", "entityId": page, "page": {"body": "Cold."}});
+    fake.play([reading, proposing(&wish), saying("Drafted.")]);
+    let draft = say(&house, "Change it").await.drafts().remove(0);
+    let edited = json!({"body": "Grey."});
+    house.call(Method::PUT, &format!("/api/storage/pages/{page}"), edited).await.good();
+    let path = format!("/api/pending-changes/{draft}/approve");
+    let own = |seen: i64| json!({"revision": seen, "patch": {"body": "Thick."}});
+    let refused = house.call(Method::POST, &path, own(1)).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
+    house.call(Method::POST, &path, own(2)).await.good();
+
+    fake.play([saying("I see.")]);
+    say(&house, "So?").await;
+
+    let told = format!(
+        "(draft {draft}): accepted, but not as you wrote it: the text was reworded by the person; \
+         read it again before you change it."
+    );
+    let heard = heard(&fake);
+    assert!(heard.contains(&told), "{told} is not in {heard}");
+}
+
+#[tokio::test]
+async fn the_first_question_asked_again_tells_what_became_of_its_drafts() {
+    let (house, fake) = house().await;
+    let task =
+        |title: &str| json!({"op": "create", "entityType": "task", "task": {"title": title}});
+    fake.play([proposing(&task("Ring the bell")), saying("Drafted.")]);
+    let first = say(&house, "Think of a task").await;
+    let draft = first.drafts().remove(0);
+    let path = format!("/api/pending-changes/{draft}/reject");
+    house.call(Method::POST, &path, json!({"reason": "It is broken."})).await.good();
+    fake.asked();
+
+    fake.play([saying("Then not.")]);
+    let path = format!("/api/runs/{}/retry", first.run);
+    let again = house.call(Method::POST, &path, json!({})).await.good();
+    house.get(&format!("/api/runs/{}/events", again["id"].as_str().unwrap())).await;
+
+    let told = format!("(draft {draft}): rejected; the person said: It is broken.");
+    let heard = heard(&fake);
+    assert!(heard.contains(&told), "{told} is not in {heard}");
+}
+
+async fn asking_again_leaves_the_drafts_of_the_old_answer_aside(house: House) {
+    let first = say(&house, "Add a task 'Ring the bell'").await;
+    let draft = first.drafts().remove(0);
+
+    let path = format!("/api/runs/{}/retry", first.run);
+    let again = house.call(Method::POST, &path, json!({})).await.good();
+    house.get(&format!("/api/runs/{}/events", again["id"].as_str().unwrap())).await;
+
+    let old = house.get(&format!("/api/pending-changes/{draft}")).await.good();
+    assert_eq!(old["state"], "superseded");
+    let runs: Vec<_> =
+        waiting(&house).await.iter().map(|d| d["proposedBy"]["runId"].clone()).collect();
+    assert_eq!(runs, [again["id"].clone()]);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! The companion as the rail shows it.
 
 use axum::http::Method;
+use greenroom::domain::news::Topic;
 use serde_json::{Value, json};
 
-use super::{made, playing, say};
+use super::{ambient, made, playing, say};
 use crate::support::{House, request, told};
 
 async fn rail(house: &House) -> String {
@@ -18,6 +19,42 @@ async fn shown(words: &str) -> String {
     let said = house.playing(&json!({"answers": [[{"text": words}]]}));
     assert_eq!(say(&said, "Speak").await.names().last(), Some(&"done"));
     rail(&house).await
+}
+
+#[tokio::test]
+async fn a_draft_leads_to_where_it_was_made_however_much_was_said_since() {
+    let house = House::new().await;
+    let told = say(&house, "Add a task 'Ring the bell'").await;
+    for _ in 0..11 {
+        say(&house, "Thanks").await;
+    }
+
+    let inbox = house.get("/inbox").await.text.replace("&amp;", "&");
+    let link = inbox.split("href=\"/rail?").nth(1).unwrap().split('#').next().unwrap();
+    let shown = house.get(&format!("/rail?{link}")).await.text;
+
+    assert!(link.ends_with(&format!("&run={}", told.run)), "{link}");
+    assert!(shown.contains(&format!("id=\"rail-draft-{}\"", told.drafts()[0])), "{shown}");
+    let newest = link.split("&run=").next().unwrap();
+    let shown = house.get(&format!("/rail?{newest}")).await.text;
+    assert!(!shown.contains("rail-draft-"), "{shown}");
+    let elsewhere = format!("/rail?{newest}&run=no-such-run");
+    assert_eq!(house.get(&elsewhere).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_earlier_conversation_says_that_it_is_one() {
+    let house = House::new().await;
+    say(&house, "Thanks").await;
+    let old = ambient(&house).await;
+    let said = "This is an earlier conversation.";
+    assert!(!house.get(&format!("/rail?at=/&conversation={old}")).await.text.contains(said));
+
+    house.function("start_afresh", &[("at", "/")]).await.good();
+    say(&house, "Thanks").await;
+
+    assert!(house.get(&format!("/rail?at=/&conversation={old}")).await.text.contains(said));
+    assert!(!rail(&house).await.contains(said));
 }
 
 #[tokio::test]
@@ -115,15 +152,13 @@ async fn without_javascript_an_old_draft_is_reached_by_links() {
     let (address, place) = address.split_once('#').unwrap();
     assert_eq!(place, card);
 
-    let last = house.get(address).await.text;
-    assert!(
-        !last.contains(&card) && !last.contains("<button type=\"button\" class=\"button"),
-        "{last}"
-    );
+    let old = house.get(address).await.text;
+    assert!(old.starts_with("<!DOCTYPE html>") && old.contains(&card), "{old}");
+    let last = house.get(&link(&old, "Newest messages")).await.text;
+    assert!(last.contains("Hello 11") && !last.contains(&card), "{last}");
+    assert!(!last.contains("<button type=\"button\" class=\"button"), "{last}");
     let earlier = house.get(&link(&last, "Earlier messages")).await.text;
-    assert!(earlier.starts_with("<!DOCTYPE html>") && earlier.contains(&card), "{earlier}");
-    let again = house.get(&link(&earlier, "Newest messages")).await.text;
-    assert!(again.contains("Hello 11"), "{again}");
+    assert!(earlier.contains(&card), "{earlier}");
 
     // A conversation that is over is reached by a link, too.
     house.function("start_afresh", &[("at", "/pages")]).await.good();
@@ -186,6 +221,39 @@ async fn an_answer_is_followed_to_its_end() {
     assert!(last["html"].as_str().unwrap().contains("Stopped."), "{last}");
 }
 
+/// Pages count what is new in the conversation that they listen to, whoever asked for it.
+#[tokio::test]
+async fn news_of_a_run_name_the_pages_on_which_one_talks_there() {
+    let house = House::new().await;
+    let mut feed = house.state.store.news(&house.state.scope.space);
+
+    let companion = say(&house, "Hello").await.run;
+    let to_agent = json!({"personaId": "optimist", "message": "What is the name?"});
+    let agent = house.call(Method::POST, "/api/persona-agent/chat", to_agent).await;
+    let agent = agent.header("greenroom-run-id").to_owned();
+    let path = "/api/storage/personas/optimist/test-inputs/optimist-1/answers";
+    let test = house.call(Method::POST, path, json!({})).await.good();
+    let test = test["id"].as_str().unwrap().to_owned();
+
+    for (run, talks_at) in [(&companion, "/"), (&agent, "/personas/optimist"), (&test, "")] {
+        for over in [false, true] {
+            let news = loop {
+                let news = feed.next().await.unwrap();
+                if news.topic == Topic::Run {
+                    break news;
+                }
+            };
+            let status = news.status.unwrap();
+            let told = (news.run_id.unwrap(), news.talks_at.as_str(), status.is_over());
+            assert_eq!(told, (run.as_str().into(), talks_at, over), "{status:?}");
+        }
+    }
+    // What ended last stands in the rail, so that it is not counted again.
+    let shown = rail(&house).await;
+    assert!(shown.contains(&format!("data-ended=\"{companion}\"")), "{shown}");
+    assert!(!shown.contains("data-run="), "{shown}");
+}
+
 #[tokio::test]
 async fn nothing_that_a_model_writes_acts_on_the_page() {
     let html = shown(
@@ -212,4 +280,59 @@ async fn absurd_nesting_is_shown_in_time() {
         assert!(html.matches("<blockquote>").count() <= 64, "{}", html.len());
         assert!(html.len() < 40 * words.len(), "{}", html.len());
     }
+}
+
+#[tokio::test]
+async fn all_earlier_conversations_are_reached_page_by_page() {
+    let house = House::new().await;
+    for number in 0..45 {
+        house.function("start_afresh", &[("at", "/")]).await.good();
+        say(&house, &format!("Hello {number}")).await;
+    }
+    let offered = |html: &str| -> Vec<String> {
+        let (_, popup) = html.split_once("class=\"popup\"").unwrap();
+        let (popup, _) = popup.split_once("</ul>").unwrap();
+        let ids = popup.split("data-conversation=\"").skip(1);
+        ids.map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&")).collect()
+    };
+    let mut all = std::collections::BTreeSet::new();
+    let mut html = rail(&house).await;
+    for page in 1..=3 {
+        let ids = offered(&html);
+        let further = ids.iter().find(|id| id.contains("&before=")).cloned();
+        all.extend(ids.into_iter().filter(|id| !id.contains('&')));
+        assert_eq!(further.is_some(), page < 3, "{html}");
+        let Some(further) = further else { break };
+        html = house.get(&format!("/rail?at=/&conversation={further}")).await.text;
+        // The same conversation stands there.
+        assert!(html.contains("Hello 44"), "{html}");
+    }
+    assert_eq!(all.len(), 45);
+}
+
+/// It was shown above the words, and then left out.
+#[tokio::test]
+async fn what_is_marked_goes_to_a_persona_as_a_quotation() {
+    let house = House::new().await;
+    house.persona("ann", "Be kind.").await;
+    let chat = json!({"personaId": "ann", "title": "Here"});
+    let chat = house.call(Method::POST, "/api/chats", chat).await.good();
+    let session =
+        house.call(Method::POST, "/api/agents/ann/playground/sessions", json!({})).await.good();
+    let id = |of: &Value| of["id"].as_str().unwrap().to_owned();
+    for at in [format!("/chats/{}", id(&chat)), format!("/playground/ann/{}", id(&session))] {
+        let said = [("at", at.as_str()), ("words", "Why?"), ("marked", " One.\r\n\r\nTwo. ")];
+        let run = house.function("say", &said).await.good();
+        let run = run.as_str().unwrap();
+        house.get(&format!("/api/runs/{run}/events")).await;
+        let run = house.get(&format!("/api/runs/{run}")).await.good();
+
+        let page = house.get(&at).await.text.replace("<!>", "");
+        let quoted = "<blockquote>\n<p>One.</p>\n<p>Two.</p>\n</blockquote>\n<p>Why?</p>";
+        assert!(page.contains(quoted), "{run}: {page}");
+    }
+    // Without a mark, nothing is quoted.
+    let at = format!("/chats/{}", id(&chat));
+    house.function("say", &[("at", at.as_str()), ("words", "Plain")]).await.good();
+    assert!(house.get(&at).await.text.contains("<p>Plain</p>"));
 }

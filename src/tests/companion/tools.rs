@@ -10,6 +10,7 @@ on_both!(
     search_finds_things_of_every_kind_with_their_types_and_ids,
     what_is_read_comes_whole_in_pieces_that_join,
     everything_can_be_proposed_to_be_made_changed_and_deleted,
+    a_ref_without_an_address_and_a_test_input_are_proposed_with_all_that_they_are,
     an_update_of_something_that_moved_is_merged_when_it_is_accepted,
     the_tier_of_the_companion_never_lets_it_apply_anything,
 );
@@ -213,6 +214,37 @@ async fn the_tier_of_the_companion_never_lets_it_apply_anything(house: House) {
     }
 }
 
+async fn a_ref_without_an_address_and_a_test_input_are_proposed_with_all_that_they_are(
+    house: House,
+) {
+    let persona = house.persona("ann", "Be kind.").await;
+    let text = json!({"title": "Found", "text": "Fog is wet."});
+    let input = json!({"personaId": persona, "content": "Where is it?"});
+    let calls = json!([
+        ["propose_change", {"op": "create", "entityType": "ref", "ref": text}],
+        ["propose_change", {"op": "create", "entityType": "test_input", "testInput": input}],
+    ]);
+    let drafts = say(&playing(&house, calls), "Go").await.drafts();
+    assert_eq!(drafts.len(), 2);
+
+    let path = format!("/api/pending-changes/{}/approve", drafts[0]);
+    house.call(Method::POST, &path, json!({})).await.good();
+    let made = house.get("/api/storage/refs").await.good()["items"][0]["id"].clone();
+    let made = house.get(&format!("/api/storage/refs/{}", made.as_str().unwrap())).await.good();
+    assert_eq!((&made["title"], &made["text"]), (&json!("Found"), &json!("Fog is wet.")));
+
+    let listed = house.get("/api/pending-changes?personaId=ann").await.good();
+    let one = &listed["items"][0];
+    assert_eq!(
+        (&one["id"], &one["personaId"], &one["of"]),
+        (&json!(drafts[1]), &json!("ann"), &json!("ann"))
+    );
+    let others = house.get("/api/pending-changes?personaId=companion").await.good();
+    assert_eq!(others["items"].as_array().unwrap().len(), 1);
+    let card = house.get(&format!("/rail/drafts/{}", drafts[1])).await.text.replace("<!>", "");
+    assert!(card.contains("test input of ann"), "{card}");
+}
+
 #[tokio::test]
 async fn context_tells_what_the_person_looks_at_and_what_they_marked() {
     let house = House::new().await;
@@ -295,10 +327,7 @@ async fn what_is_wrong_with_a_draft_is_told_to_the_model_and_nothing_is_kept() {
             json!({"op": "create", "entityType": "ref", "ref": {"url": "javascript:alert(1)"}}),
             "http",
         ),
-        (
-            json!({"op": "create", "entityType": "ref", "ref": {"text": "mine"}}),
-            "unknown field `text`",
-        ),
+        (json!({"op": "create", "entityType": "ref", "ref": {"note": "A"}}), "address or a text"),
         (
             json!({"op": "create", "entityType": "test_input", "testInput": {"content": "A"}}),
             "needs its persona",

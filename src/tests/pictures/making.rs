@@ -44,6 +44,10 @@ async fn an_answer_gets_a_picture_of_its_moment(house: House) {
     let page = house.get(&chat.replace("/api", "")).await;
     assert!(page.text.contains(made["file"].as_str().unwrap()), "{}", page.text);
     assert!(page.text.contains("badge demo\">Demo"), "{}", page.text);
+    // From the gallery one comes to the moment itself, however far above the end it stands.
+    let open = house.get(&format!("/gallery?picture={}", made["id"].as_str().unwrap())).await;
+    let moment = format!("{}?see={reply}#turn-{reply}", chat.replace("/api", ""));
+    assert!(open.text.contains(&moment), "{}", open.text);
     // Doing it once more does nothing.
     assert_eq!(work(&house).await, 0);
 }
@@ -136,6 +140,8 @@ async fn a_budget_is_told_on_the_picture_and_the_chat_goes_on(house: House) {
     assert!(problem.starts_with("Today’s budget of pictures is used up: 1 of 1."), "{problem}");
     let page = house.get(&chat.replace("/api", "")).await;
     assert!(page.text.contains(problem) && page.text.contains("Try again"), "{}", page.text);
+    let prompt = refused["prompt"].as_str().unwrap();
+    assert!(!prompt.is_empty(), "what it would show can be read and changed: {refused}");
     say(&house, &chat, "The chat goes on").await;
 
     let more = json!({"automatic": false, "daily": 3});
@@ -223,6 +229,9 @@ async fn the_gallery_shows_what_there_is_and_has_pictures_made(house: House) {
     assert!(!house.get("/gallery?persona=optimist").await.text.contains(id));
     let open = house.get(&format!("/gallery?picture={id}")).await;
     assert!(open.text.contains("Demo: drawn here"), "{}", open.text);
+    // Other words for it keep what else was wished.
+    assert!(open.text.contains("name=\"wish[seed]\" value=\"12\""), "{}", open.text);
+    assert!(!open.text.contains("name=\"wish[steps]\" value"), "{}", open.text);
     house.function("delete_picture", &[("id", id)]).await.good();
     assert!(!house.get("/gallery").await.text.contains(id));
     assert!(house.get("/gallery?deleted=1").await.text.contains("Bring back"));

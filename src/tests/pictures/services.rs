@@ -97,7 +97,7 @@ async fn a_service_like_openai_is_asked_in_its_own_words() {
     let inline = BASE64_STANDARD.encode(picture_file().await);
     studio.play([reply(200, json!({"data": [{"b64_json": inline}]}).to_string())]);
 
-    let path = imagine(&house, json!({"prompt": "A lamp", "steps": 3})).await;
+    let path = imagine(&house, json!({"prompt": "A lamp", "steps": 3, "seed": 7})).await;
     work(&house).await;
 
     let asked = studio.asked().remove(0);
@@ -106,6 +106,10 @@ async fn a_service_like_openai_is_asked_in_its_own_words() {
     let body = json!({"model": "gpt-image-1", "prompt": "A lamp", "n": 1, "size": "1024x1024"});
     assert_eq!(asked.json(), body);
     assert_eq!(state(&house, &path).await.0, "done");
+    let made = house.get(&path).await.good();
+    assert_eq!(made["facts"]["seed"], json!(null), "it was not told one");
+    let gallery = house.get("/gallery?advanced=1").await.text;
+    assert!(gallery.contains("wish-model") && !gallery.contains("wish-seed"), "{gallery}");
 }
 
 #[tokio::test]

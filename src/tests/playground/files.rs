@@ -10,6 +10,9 @@ on_both!(
     tools_write_read_edit_find_and_delete_files,
     calls_side_by_side_lose_nothing,
     files_follow_the_branch,
+    what_is_written_after_clearing_is_not_on_the_branches_before,
+    a_file_put_in_beside_an_answer_that_never_came_stays,
+    a_file_that_was_changed_meanwhile_is_not_written_over,
     a_person_puts_files_in_and_takes_them_out,
     no_path_leads_out_and_no_file_is_too_large,
 );
@@ -60,6 +63,35 @@ async fn tools_write_read_edit_find_and_delete_files(house: House) {
     );
     assert_eq!(paths(&house, &home, &told.session).await, ["notes/plan.md"]);
     assert_eq!(content(&house, &home, &told.session, "notes/plan.md").await, "one\n2\nthree\n");
+}
+
+/// Beside an answer that was being given, what its tools did was not seen before its end.
+// With PostgreSQL news come through its own channel, which begins to be heard some time after the stream.
+#[tokio::test]
+async fn open_pages_learn_of_each_thing_that_tools_do() {
+    let house = House::new().await;
+    let home = tinker(&house).await;
+    let todos = json!({"todos": [{"content": "Sweep", "status": "pending"}]});
+    let playing = house.playing(&script(&[
+        json!([call("write_file", json!({"path": "a", "content": "x"}))]),
+        json!([call("ls", json!({}))]),
+        json!([call("write_todos", todos)]),
+        json!([call("delete_file", json!({"path": "a"}))]),
+        json!([{"text": "Done."}]),
+    ]));
+    let mut heard = playing.stream(request(Method::GET, "/api/live", None)).await;
+    let session = say(&playing, &home, words("Go")).await.session;
+
+    let mut topics = Vec::new();
+    while topics.iter().filter(|topic| *topic == "run").count() < 2 {
+        let (_, news) = heard.next().await.unwrap();
+        if news["conversationId"] == session.as_str() {
+            topics.push(news["topic"].as_str().unwrap().to_owned());
+        }
+    }
+
+    let begun = topics.iter().position(|topic| topic == "run").unwrap();
+    assert_eq!(topics[begun..], ["run", "chat", "chat", "chat", "run"]);
 }
 
 async fn calls_side_by_side_lose_nothing(house: House) {
@@ -120,6 +152,115 @@ async fn files_follow_the_branch(house: House) {
     assert_eq!(content(&house, &home, session, "a").await, "first");
 }
 
+async fn what_is_written_after_clearing_is_not_on_the_branches_before(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let files = format!("{home}/sessions/{session}/files");
+    let put = async |path: &str, text: &str| {
+        house.call(Method::PUT, &format!("{files}/{path}"), json!({"content": text})).await.good();
+    };
+    put("data", "first").await;
+    put("given", "first").await;
+    put("kept", "as it was").await;
+    let playing = house.playing(&script(&[
+        json!([call("write_file", json!({"path": "data", "content": "by the persona"}))]),
+        json!([{"text": "Done."}]),
+        json!([{"text": "Another beginning."}]),
+    ]));
+    say(&playing, &home, in_session(words("Write"), session)).await;
+    let end = read(&house, &home, session).await["leaf"].clone();
+    let clear = format!("{home}/sessions/{session}/clear");
+    house.call(Method::POST, &clear, json!({})).await.good();
+
+    // What a beginning finds is there again; what is done to it now is the next one's.
+    assert_eq!(paths(&house, &home, session).await, ["data", "given", "kept"]);
+    assert_eq!(content(&house, &home, session, "data").await, "first");
+    put("data", "second").await;
+    put("given", "second").await;
+    put("new", "second").await;
+    house.send(request(Method::DELETE, &format!("{files}/kept"), None)).await;
+    assert_eq!(paths(&house, &home, session).await, ["data", "given", "new"]);
+
+    let go = format!("{home}/sessions/{session}/leaf");
+    house.call(Method::POST, &go, json!({"leaf": end})).await.good();
+    assert_eq!(paths(&house, &home, session).await, ["data", "given", "kept"]);
+    assert_eq!(content(&house, &home, session, "data").await, "by the persona");
+    assert_eq!(content(&house, &home, session, "given").await, "first");
+
+    house.call(Method::POST, &clear, json!({})).await.good();
+    say(&playing, &home, in_session(words("Hello"), session)).await;
+    assert_eq!(paths(&house, &home, session).await, ["data", "given", "new"]);
+    assert_eq!(content(&house, &home, session, "data").await, "second");
+}
+
+async fn a_file_put_in_beside_an_answer_that_never_came_stays(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[json!(["stall"]), json!([{"text": "Here."}])]));
+    let body = words("Hi").to_string().into_bytes();
+    let mut first =
+        playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
+    first.until("start").await;
+    let session = first.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+    let address = format!("{home}/sessions/{session}/files/mine.txt");
+    playing.call(Method::PUT, &address, json!({"content": "mine"})).await.good();
+    assert_eq!(paths(&playing, &home, &session).await, ["mine.txt"]);
+
+    playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await.good();
+
+    assert_eq!(paths(&playing, &home, &session).await, ["mine.txt"]);
+    say(&playing, &home, in_session(words("And now?"), &session)).await;
+    assert_eq!(content(&playing, &home, &session, "mine.txt").await, "mine");
+}
+
+async fn a_file_that_was_changed_meanwhile_is_not_written_over(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let address = format!("{home}/sessions/{session}/files/plan.md");
+    let put = async |text: &str, revision: i64| {
+        let written = json!({"content": text, "revision": revision});
+        house.call(Method::PUT, &address, written).await
+    };
+    put("one", 0).await.good();
+    put("two", 1).await.good();
+
+    let refused = put("mine", 1).await;
+
+    assert_eq!(refused.error(), error(409, "conflict", "file"));
+    let told = refused.json()["error"].clone();
+    assert_eq!((&told["yours"], &told["theirs"]), (&json!("mine"), &json!("two")));
+    assert_eq!((&told["base"], &told["revision"]), (&json!("one"), &json!(2)));
+    assert_eq!(put("mine", 0).await.status, 409, "it is not new");
+    assert_eq!(content(&house, &home, session, "plan.md").await, "two");
+
+    // On the page nothing that was typed is lost.
+    let save = async |fields: &[(&str, &str)]| {
+        let mut all = vec![("persona", "tinker"), ("session", session), ("path", "plan.md")];
+        all.extend(fields);
+        let saved = house.function("save_file", &all).await;
+        saved.good()["told"].as_str().unwrap().to_owned()
+    };
+    let page = format!("/playground/tinker/{session}?file=plan.md");
+    let shown = async || house.get(&page).await.text;
+    assert!(shown().await.contains("name=\"revision\" value=\"2\""));
+    let told = save(&[("content", "typed"), ("revision", "1")]).await;
+    assert_eq!(told, "The file was changed meanwhile. Yours is not saved yet.");
+    let both = shown().await;
+    for text in ["Two texts", "\ntyped</textarea>", "\ntwo</textarea>", "Leave mine"] {
+        assert!(both.contains(text), "{text}: {both}");
+    }
+    assert_eq!(paths(&house, &home, session).await, ["plan.md"], "it is on no branch");
+    assert_eq!(save(&[("leave", "true")]).await, "Your text is left.");
+    assert!(!shown().await.contains("Two texts"));
+    let told = save(&[("content", "new"), ("revision", "0")]).await;
+    assert_eq!(told, "There is already a file “plan.md”. It stays.");
+    assert_eq!(content(&house, &home, session, "plan.md").await, "two");
+    assert_eq!(save(&[("content", "joined"), ("revision", "2")]).await, "The file is saved.");
+    assert!(!shown().await.contains("Two texts"));
+    assert_eq!(content(&house, &home, session, "plan.md").await, "joined");
+}
+
 async fn a_person_puts_files_in_and_takes_them_out(house: House) {
     let home = tinker(&house).await;
     let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
@@ -164,6 +305,24 @@ async fn a_person_puts_files_in_and_takes_them_out(house: House) {
     assert_eq!(sent.status, 303, "{}", sent.text);
     assert!(!sent.header("location").contains("__err"), "{}", sent.header("location"));
     assert_eq!(content(&house, &home, session, "up.txt").await, "up");
+
+    // More than all files may have is heard out, and refused with a sentence.
+    let large = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"l\"\r\n\r\n{}\r\n--{boundary}--\r\n",
+        "x".repeat(16 * 1024 * 1024)
+    );
+    let length = large.len().to_string();
+    let mut upload = request(
+        Method::POST,
+        &format!("{home}/sessions/{session}/upload"),
+        Some(large.into_bytes()),
+    );
+    upload.headers_mut().insert("content-type", kind.parse().unwrap());
+    upload.headers_mut().insert("content-length", length.parse().unwrap());
+    let refused = house.send(upload).await;
+    assert_eq!(refused.status, 303);
+    let page = house.get(refused.header("location")).await;
+    assert!(page.text.contains("at most 16384 KiB are taken"), "{}", page.text);
 }
 
 async fn no_path_leads_out_and_no_file_is_too_large(house: House) {

@@ -1,14 +1,17 @@
 //! Python in a session: it sees the session's files, and what it writes stays there.
 
+use axum::http::Method;
 use greenroom::sandbox::Sandbox;
 use serde_json::json;
 
 use super::{call, content, paths, say, script, tinker, words};
-use crate::support::{House, on_both};
+use crate::support::{House, on_both, request};
 
 on_both!(
     python_reads_and_writes_the_files_of_its_session,
     what_goes_wrong_in_python_is_told_and_the_answer_goes_on,
+    others_are_answered_while_programs_run_without_end,
+    what_was_printed_is_told_though_a_file_is_refused,
 );
 
 fn with_python(house: &House) {
@@ -41,6 +44,59 @@ async fn python_reads_and_writes_the_files_of_its_session(house: House) {
     assert_eq!(content(&house, &home, &told.session, "out.txt").await, "3");
 }
 
+/// One file that was too large took with it all that the program had printed.
+async fn what_was_printed_is_told_though_a_file_is_refused(house: House) {
+    let home = tinker(&house).await;
+    let large = "open('a.txt', 'w').write('x' * (1024 * 1024 + 1))\n\
+                 open('b.txt', 'w').write('y')\nprint('The sum is 42.')";
+    let folder = "import os\nos.mkdir('c')\nopen('c/d', 'w').write('1')";
+    let file = "import os\nos.remove('c/d')\nos.rmdir('c')\nopen('c', 'w').write('2')";
+    let execute = |command: &str| call("execute", json!({ "command": command }));
+    let playing = house.playing(&script(&[
+        json!([execute(large)]),
+        json!([execute(folder)]),
+        json!([execute(file)]),
+        json!([{"text": "It is 42."}]),
+    ]));
+    with_python(&playing);
+
+    let told = say(&playing, &home, words("Sum it")).await;
+
+    let outputs = told.outputs();
+    assert_eq!(
+        outputs[0],
+        "The sum is 42.\nNo file was changed. The file “a.txt” is too large: 1048577 bytes, and at most \
+         1048576 fit."
+    );
+    assert_eq!(told.of("tool-output-error").len(), 1, "{outputs:?}");
+    // A folder becomes a file.
+    assert_eq!(paths(&house, &home, &told.session).await, ["c"]);
+}
+
+async fn others_are_answered_while_programs_run_without_end(house: House) {
+    let home = tinker(&house).await;
+    let endless = json!([call("execute", json!({"command": "while True: pass"}))]);
+    let playing = house.playing(&script(&[endless.clone(), endless]));
+    with_python(&playing);
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let body = words("Run").to_string().into_bytes();
+        let asking = request(Method::POST, &format!("{home}/chat"), Some(body));
+        let mut running = playing.stream(asking).await;
+        running.until("tool-input-available").await;
+        sessions.push(running.headers["greenroom-session-id"].to_str().unwrap().to_owned());
+    }
+
+    for _ in 0..3 {
+        playing.get("/api/storage/personas").await.good();
+        assert_eq!(playing.get("/playground/tinker").await.status, 200);
+    }
+
+    for session in &sessions {
+        playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await;
+    }
+}
+
 async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) {
     let home = tinker(&house).await;
     let execute = |command: &str| call("execute", json!({ "command": command }));
@@ -63,7 +119,8 @@ async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) 
     assert_eq!(told.of("tool-output-error").len(), 6, "{outputs:?}");
     for (at, part) in [
         (0, "ZeroDivisionError"),
-        (1, "longer than 2 seconds"),
+        // By the processor's clock, or by the one on the wall when others use the processor as well.
+        (1, "The program was stopped: it "),
         (2, "python"),
         (3, "nothing.py"),
         (5, "It ended with status 3."),

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{in_session, read, say, tinker, words};
+use super::{call, in_session, read, say, script, tinker, words};
 use crate::support::{House, error, on_both, request};
 
 on_both!(
@@ -13,6 +13,11 @@ on_both!(
     the_version_and_the_variables_of_a_session_decide_what_the_model_is_told,
     what_no_session_can_have_is_told_and_changes_nothing,
     a_session_belongs_to_one_persona,
+    a_first_message_that_is_refused_leaves_nothing_behind,
+    what_a_long_branch_took_and_its_todos_are_those_of_all_of_it,
+    a_price_that_is_not_known_is_told_as_that,
+    what_is_set_for_other_versions_stays_with_a_session,
+    what_a_step_did_to_files_is_shown_however_far_up_it_is,
 );
 
 async fn a_session_is_begun_renamed_and_listed(house: House) {
@@ -166,4 +171,148 @@ async fn a_session_belongs_to_one_persona(house: House) {
     assert_eq!(house.get(&format!("{home}/sessions/{chat}")).await.status, 404);
     let nobody = house.call(Method::POST, "/api/agents/nobody/playground/chat", words("Hi")).await;
     assert_eq!(nobody.error(), error(404, "not_found", ""));
+}
+
+async fn a_first_message_that_is_refused_leaves_nothing_behind(house: House) {
+    let home = tinker(&house).await;
+    let chat = format!("{home}/chat");
+    let count = async || {
+        let list = house.get(&format!("{home}/sessions")).await.good();
+        list["items"].as_array().unwrap().len()
+    };
+    let mut unknown = words("Hi");
+    unknown["modelId"] = json!("no such");
+    let mut named = words("Hi");
+    named["id"] = json!("their-own-name");
+    let again = json!({"messages": [], "trigger": "regenerate-message"});
+    house.call(Method::PUT, "/api/budgets", json!({"runTokens": 1})).await.good();
+
+    for (body, status) in [(words("Hi"), 429), (named, 429), (unknown, 422), (again, 422)] {
+        let answer = house.call(Method::POST, &chat, body.clone()).await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+    }
+    let begun = [("persona", "tinker"), ("words", "Hi")];
+    assert_eq!(house.function("begin_session", &begun).await.status, 429);
+    assert_eq!(count().await, 0);
+
+    // In one that is there, what was to be set with the message is not set either.
+    house.call(Method::PUT, "/api/budgets", json!({})).await.good();
+    let id = say(&house, &home, words("Hello")).await.session;
+    let before = read(&house, &home, &id).await;
+    house.call(Method::PUT, "/api/budgets", json!({"runTokens": 1})).await.good();
+    let mut body = in_session(words("And now"), &id);
+    body["variables"] = json!({"thing": "clocks"});
+    assert_eq!(house.call(Method::POST, &chat, body.clone()).await.status, 429);
+    assert_eq!(read(&house, &home, &id).await, before);
+    house.call(Method::PUT, "/api/budgets", json!({})).await.good();
+    say(&house, &home, body).await;
+    assert_eq!(read(&house, &home, &id).await["variables"], json!({"thing": "clocks"}));
+    assert_eq!(count().await, 1);
+}
+
+/// An answer whose price nobody knows was told as free, and limits in dollars seemed to hold it.
+async fn a_price_that_is_not_known_is_told_as_that(house: House) {
+    let home = tinker(&house).await;
+    let dear = house.dear_model().await;
+    let model = json!({
+        "id": "demo/own", "service": "demo", "name": "demo", "label": "Our own", "context": 100_000,
+        "maxOutput": 8192, "tools": true, "vision": false, "reasoning": false,
+    });
+    house.call(Method::PUT, "/api/models", model).await.good();
+    let usage = json!({"usage": {"input": 1000, "output": 100}});
+    let playing = house
+        .playing(&script(&[json!([{"text": "One."}, usage]), json!([{"text": "Two."}, usage])]));
+    let asking = |model: &str| {
+        let mut body = words("Hi");
+        (body["modelProvider"], body["modelId"]) = (json!("demo"), json!(model));
+        body
+    };
+    let id = say(&playing, &home, asking("demo/own")).await.session;
+    let page = async || playing.get(&format!("/playground/tinker/{id}")).await.text;
+
+    let first = page().await;
+    assert!(
+        first.contains("1\u{202f}000 tokens in, 100 out, at a price that is not known"),
+        "{first}"
+    );
+    let told = "he price of Our own is not known, so dollars do not limit it";
+    assert!(!first.contains(told), "nothing is limited");
+    playing.call(Method::PUT, "/api/budgets", json!({"sessionDollars": 1})).await.good();
+    let limited = page().await;
+    assert!(limited.contains(told), "{limited}");
+
+    say(&playing, &home, in_session(asking(dear), &id)).await;
+    let both = page().await;
+    assert!(both.contains("2\u{202f}000 tokens in, 200 out, $0.0030 or more so far"), "{both}");
+    assert!(!both.contains(told), "its price is known");
+}
+
+async fn what_a_long_branch_took_and_its_todos_are_those_of_all_of_it(house: House) {
+    let home = tinker(&house).await;
+    let todos = json!({"todos": [{"content": "Sweep", "status": "pending"}]});
+    let usage = json!({"usage": {"input": 10, "output": 1}});
+    let mut answers = vec![json!([call("write_todos", todos.clone()), usage])];
+    answers.extend((0..56).map(|_| json!([{"text": "Yes."}, usage])));
+    let playing = house.playing(&script(&answers));
+    let id = say(&playing, &home, words("Begin")).await.session;
+    // Words that name the tool are no list.
+    for words_said in ["\"write_todos\"", "write_todos"].into_iter().chain(["On"; 53]) {
+        say(&playing, &home, in_session(words(words_said), &id)).await;
+    }
+
+    let whole = read(&playing, &home, &id).await;
+
+    assert!(whole["next"].is_string(), "it is longer than one page");
+    assert_eq!(whole["todos"], todos["todos"]);
+    let address = format!("/playground/tinker/{id}");
+    let before = whole["next"].as_str().unwrap();
+    for address in [address.clone(), format!("{address}?before={before}")] {
+        let page = playing.get(&address).await.text;
+        assert!(page.contains("570 tokens in, 57 out"), "{address}");
+        assert!(page.contains("Sweep"), "{address}");
+    }
+}
+
+/// Saving a session forgot what was filled in for versions with other variables.
+async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
+    let home = tinker(&house).await;
+    let set = json!({"variables": {"thing": "clocks", "other": "kept"}});
+    let id = house.call(Method::POST, &format!("{home}/sessions"), set).await.good();
+    let id = id["id"].as_str().unwrap();
+
+    let fields = [
+        ("persona", "tinker"),
+        ("id", id),
+        ("title", "Ours"),
+        ("revision", "1"),
+        ("variables[thing]", "two\r\nlines"),
+    ];
+    house.function("save_session", &fields).await.good();
+
+    let kept = read(&house, &home, id).await["variables"].clone();
+    assert_eq!(kept, json!({"thing": "two\nlines", "other": "kept"}));
+    let fields = [("persona", "tinker"), ("variables[thing]", "two\r\nlines")];
+    let begun = house.function("begin_session", &fields).await.good();
+    let kept = read(&house, &home, begun.as_str().unwrap()).await["variables"].clone();
+    assert_eq!(kept, json!({"thing": "two\nlines"}));
+}
+
+/// Only the messages of one page were looked through.
+async fn what_a_step_did_to_files_is_shown_however_far_up_it_is(house: House) {
+    let home = tinker(&house).await;
+    let mut answers = vec![json!([call("write_file", json!({"path": "a", "content": "x"}))])];
+    answers.extend((0..56).map(|_| json!([{"text": "Yes."}])));
+    let playing = house.playing(&script(&answers));
+    let first = say(&playing, &home, words("Begin")).await;
+    let written = first.of("tool-input-available")[0]["toolCallId"].as_str().unwrap();
+    for _ in 0..55 {
+        say(&playing, &home, in_session(words("On"), &first.session)).await;
+    }
+
+    let address = format!("/playground/tinker/{}?call=", first.session);
+    let page = playing.get(&format!("{address}{written}")).await.text;
+    let other = playing.get(&format!("{address}nothing")).await.text;
+
+    assert!(page.contains("made") && !page.contains("not on this branch"), "{page}");
+    assert!(other.contains("That step is not on this branch."), "{other}");
 }

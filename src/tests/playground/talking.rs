@@ -1,6 +1,10 @@
 //! What is said in a session, in the AI SDK's stream: its order, branches, resuming and stopping.
 
 use axum::http::Method;
+use greenroom::domain::{
+    change::{Change, Op},
+    id::PersonaId,
+};
 use serde_json::{Value, json};
 
 use super::{call, in_session, read, say, script, tinker, words};
@@ -10,10 +14,16 @@ on_both!(
     the_stream_has_the_order_and_the_headers_that_clients_want,
     a_tool_that_fails_is_told_and_the_answer_goes_on,
     an_error_in_the_middle_keeps_what_was_said_and_can_be_tried_again,
+    an_answer_that_never_came_can_be_given_again_by_the_name_it_was_announced_with,
+    an_answer_is_given_again_by_another_model,
+    a_model_is_named_as_clients_name_it,
     an_answer_can_be_given_again_and_a_message_written_anew,
+    a_long_history_of_a_client_is_taken,
     a_running_answer_can_be_resumed_and_stopped,
     a_persona_without_tools_is_told_of_none,
     todos_are_those_of_the_branch,
+    an_answer_that_failed_can_be_tried_again_though_something_follows_it,
+    what_failed_is_asked_once_more_of_whoever_was_asked,
 );
 
 async fn the_stream_has_the_order_and_the_headers_that_clients_want(house: House) {
@@ -111,6 +121,96 @@ async fn an_error_in_the_middle_keeps_what_was_said_and_can_be_tried_again(house
     assert_eq!(messages.as_array().unwrap().len(), 2);
 }
 
+async fn an_answer_that_never_came_can_be_given_again_by_the_name_it_was_announced_with(
+    house: House,
+) {
+    let home = tinker(&house).await;
+    let broken = || json!([{"error": {"fault": "bad_request", "message": "not like that"}}]);
+    let playing = house.playing(&script(&[
+        broken(),
+        json!([{"text": "Whole."}]),
+        broken(),
+        json!([{"text": "Fine."}]),
+    ]));
+    let told = say(&playing, &home, words("Hi")).await;
+    let announced = told.of("start")[0]["messageId"].clone();
+    assert_eq!(told.of("error").len(), 1);
+
+    let body = json!({
+        "sessionId": told.session, "messages": [], "trigger": "regenerate-message",
+        "messageId": announced,
+    });
+    let again = say(&playing, &home, body).await;
+    assert_eq!(again.words(), "Whole.");
+    // What follows an answer that never came follows what asked for it.
+    let next = say(&playing, &home, in_session(words("More"), &told.session)).await;
+    let announced = next.of("start")[0]["messageId"].as_str().unwrap().to_owned();
+    let at = format!("/playground/tinker/{}", told.session);
+    let fields = [("at", at.as_str()), ("words", "Now?"), ("parent", announced.as_str())];
+    let sent = playing.function("say", &fields).await;
+    let run = sent.good().as_str().unwrap().into();
+    playing.state.agent.ended(&playing.state.scope, &run).await.unwrap();
+    let messages = read(&playing, &home, &told.session).await["messages"].clone();
+    let texts: Vec<&str> = messages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["parts"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["Hi", "Whole.", "More", "Now?", "Fine."]);
+}
+
+async fn an_answer_is_given_again_by_another_model(house: House) {
+    let home = tinker(&house).await;
+    house.dear_model().await;
+    let chosen = json!({"model": "demo"});
+    house.call(Method::PUT, "/api/models/default", chosen).await;
+    let broken = json!({"error": {"fault": "bad_request", "message": "not like that"}});
+    let playing = house.playing(&script(&[json!([broken]), json!([{"text": "Dearly."}])]));
+    let told = say(&playing, &home, words("Hi")).await;
+    let asked = read(&playing, &home, &told.session).await["messages"][0]["id"].clone();
+    let page = playing.get(&format!("/playground/tinker/{}", told.session)).await.text;
+    assert!(page.contains("value=\"demo/dear\""), "another model is offered: {page}");
+
+    let fields = [
+        ("persona", "tinker"),
+        ("session", told.session.as_str()),
+        ("id", asked.as_str().unwrap()),
+        ("model", "demo/dear"),
+    ];
+    let run = playing.function("answer_again", &fields).await.good().as_str().unwrap().into();
+    let run = playing.state.agent.ended(&playing.state.scope, &run).await.unwrap();
+
+    assert_eq!(run.model, "demo/dear");
+    let whole = read(&playing, &home, &told.session).await;
+    assert_eq!(whole["messages"][1]["parts"][1]["text"], "Dearly.");
+    assert_eq!(whole["model"], "", "the session keeps its own");
+    let odd = [("persona", "tinker"), ("session", &told.session), fields[2], ("model", "no/such")];
+    assert_eq!(playing.function("answer_again", &odd).await.status, 422);
+}
+
+async fn a_model_is_named_as_clients_name_it(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[json!([{"text": "Hello."}])]));
+    for (provider, id, meant) in [
+        ("google", "gemini-2.5-flash", "gemini/gemini-2.5-flash"),
+        ("anthropic", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("openai", "gpt-5-mini", "openai/gpt-5-mini"),
+    ] {
+        let mut body = words("Hi");
+        body["modelProvider"] = json!(provider);
+        body["modelId"] = json!(id);
+        let made = playing.call(Method::POST, &format!("{home}/chat"), body).await;
+        let session = made.header("greenroom-session-id").to_owned();
+        assert_eq!(made.status, 200, "{}", made.text);
+        assert_eq!(read(&playing, &home, &session).await["model"], meant);
+    }
+    let mut body = words("Hi");
+    body["modelProvider"] = json!("demo");
+    body["modelId"] = json!("demo");
+    assert_eq!(say(&playing, &home, body).await.words(), "Hello.");
+}
+
 async fn an_answer_can_be_given_again_and_a_message_written_anew(house: House) {
     let home = tinker(&house).await;
     let answers = ["one", "two", "three", "four"].map(|text| json!([{"text": text}]));
@@ -149,6 +249,29 @@ async fn an_answer_can_be_given_again_and_a_message_written_anew(house: House) {
     assert_eq!(texts().await, ["Good evening", "four"]);
 }
 
+/// A client sends all that was said with every message: after two million letters it was shut out.
+async fn a_long_history_of_a_client_is_taken(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[json!([{"text": "Yes."}]), json!([{"text": "Still."}])]));
+    let first = say(&playing, &home, words("Are you there?")).await;
+    let answer = first.of("start")[0]["messageId"].clone();
+    let long = "x".repeat(5 * 1024 * 1024);
+
+    let history = json!({"messages": [
+        {"id": "one", "role": "user", "parts": [{"type": "text", "text": "Are you there?"}]},
+        {"id": answer, "role": "assistant", "parts": [{"type": "tool-ls", "output": long}]},
+        {"id": "two", "role": "user", "parts": [{"type": "text", "text": "And now?"}]},
+    ]});
+    let next = say(&playing, &home, in_session(history, &first.session)).await;
+
+    assert_eq!(next.words(), "Still.");
+    let most = 32 * 1024 * 1024;
+    let refused = words(&"x".repeat(most));
+    let refused = playing.call(Method::POST, &format!("{home}/chat"), refused).await;
+    assert_eq!(refused.error(), error(413, "too_large", ""));
+    assert!(refused.text.contains("32768"), "{}", refused.text);
+}
+
 async fn a_running_answer_can_be_resumed_and_stopped(house: House) {
     let home = tinker(&house).await;
     let playing = house.playing(&script(&[json!([{"text": "I begin"}, "stall"])]));
@@ -179,6 +302,11 @@ async fn a_running_answer_can_be_resumed_and_stopped(house: House) {
     watching.until("abort").await;
 
     assert_eq!(playing.get(&address).await.status, 204);
+    // A client asks before the first word, by a name of its own.
+    for place in ["", "chat/"] {
+        let unknown = playing.get(&format!("{home}/{place}not-said-yet/stream")).await;
+        assert_eq!(unknown.status, 204, "{}", unknown.text);
+    }
     let stopped = playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await;
     assert_eq!(stopped.good()["run"], Value::Null);
     let messages = read(&playing, &home, &session).await["messages"].clone();
@@ -223,4 +351,68 @@ async fn todos_are_those_of_the_branch(house: House) {
     });
     say(&playing, &home, again).await;
     assert_eq!(todos().await, json!([]), "the new answer made no list");
+}
+
+async fn an_answer_that_failed_can_be_tried_again_though_something_follows_it(house: House) {
+    let home = tinker(&house).await;
+    let broken = json!({"error": {"fault": "bad_request", "message": "not like that"}});
+    let playing = house.playing(&script(&[
+        json!([{"text": "I begin"}, broken]),
+        json!([broken]),
+        json!([{"text": "Fine."}]),
+        json!([{"text": "Whole."}]),
+    ]));
+    let first = say(&playing, &home, words("One")).await;
+    for said in ["Two", "Three"] {
+        say(&playing, &home, in_session(words(said), &first.session)).await;
+    }
+    let whole = read(&playing, &home, &first.session).await;
+    let id = |at: usize| whole["messages"][at]["id"].as_str().unwrap().to_owned();
+    assert_eq!(whole["messages"].as_array().unwrap().len(), 5, "the second never came");
+    let address = format!("/playground/tinker/{}", first.session);
+
+    let page = playing.get(&address).await.text;
+
+    // The answer that broke off, and the question that nothing came for.
+    for failed in [id(1), id(2)] {
+        assert!(page.contains(&format!("id=\"again-{failed}\"")), "{failed}");
+    }
+    assert!(!page.contains(&format!("id=\"again-{}\"", id(0))), "it was answered");
+    assert_eq!(page.matches("/fn/retry_run").count(), 2, "one each");
+    let run = first.of("start")[0]["messageMetadata"]["traceId"].as_str().unwrap();
+    let retried = playing.call(Method::POST, &format!("/api/runs/{run}/retry"), json!({})).await;
+    let run = retried.good()["id"].as_str().unwrap().into();
+    playing.state.agent.ended(&playing.state.scope, &run).await.unwrap();
+    let messages = read(&playing, &home, &first.session).await["messages"].clone();
+    assert_eq!(messages[1]["parts"][1]["text"], "Whole.");
+    assert_eq!(messages.as_array().unwrap().len(), 2, "what followed stays on its branch");
+}
+
+async fn what_failed_is_asked_once_more_of_whoever_was_asked(house: House) {
+    let home = tinker(&house).await;
+    let dear = house.dear_model().await;
+    let broken = json!({"error": {"fault": "bad_request", "message": "not like that"}});
+    let playing = house
+        .playing(&script(&[json!([{"text": "I begin"}, broken]), json!([{"text": "Whole."}])]));
+    let mut body = words("One");
+    body["modelId"] = json!("demo");
+    let first = say(&playing, &home, body).await;
+    let failed = first.of("start")[0]["messageMetadata"]["traceId"].as_str().unwrap();
+    let other = Change::new(&PersonaId::new("tinker"), Op::Update).set("systemPrompt", "Be quick.");
+    playing.submit(other).await.unwrap();
+    let fields = [
+        ("persona", "tinker"),
+        ("id", first.session.as_str()),
+        ("title", "One"),
+        ("revision", "2"),
+        ("model", dear),
+    ];
+    playing.function("save_session", &fields).await.good();
+
+    let again = format!("/api/runs/{failed}/retry");
+    let again = playing.call(Method::POST, &again, json!({})).await.good();
+
+    assert_eq!((&again["model"], &again["personaRevision"]), (&json!("demo"), &json!(1)));
+    let session = read(&playing, &home, &first.session).await;
+    assert_eq!((&session["model"], &session["personaRevision"]), (&json!(dear), &json!(2)));
 }

@@ -172,7 +172,9 @@ impl Watcher {
         let mut events = house.stream(watching(run)).await;
         let (told, coming) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            while let Some((seq, event)) = events.next().await {
+            while let Some((seq, mut event)) = events.next().await {
+                // When words were said is not kept for each of them.
+                event.as_object_mut().unwrap().remove("at");
                 if told.send((seq.unwrap(), event)).is_err() {
                     return;
                 }

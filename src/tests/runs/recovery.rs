@@ -3,10 +3,15 @@
 use axum::http::Method;
 use greenroom::{
     domain::{
+        actor::Actor,
+        change::{Change, Op},
+        error::ApiError,
         event::{RunEvent, Stamped},
+        id::PersonaId,
+        persona::Tier,
         timestamp::Timestamp,
     },
-    store::{EventRow, LogRound},
+    store::{EventRow, KeptRound, LogRound},
 };
 use serde_json::json;
 
@@ -17,7 +22,48 @@ on_both!(
     a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with,
     an_interrupted_run_is_told_what_it_took_until_then,
     a_test_run_that_was_interrupted_can_be_repeated_and_not_gone_on_with,
+    what_was_ended_by_another_process_changes_nothing_more,
 );
+
+/// A process that slept went on where it was when it woke: its agent changed things after the run had ended.
+async fn what_was_ended_by_another_process_changes_nothing_more(house: House) {
+    let asleep = house.playing(&json!({"answers": [[{"text": "Half an ans"}, "stall"]]}));
+    let mut chat = asleep.stream(saying("Say something long")).await;
+    some_words(&mut chat).await;
+    let id = chat.run();
+    let optimist = PersonaId::new("optimist");
+    let agent = asleep.gate_for(Actor::Persona {
+        persona: optimist.clone(),
+        user: asleep.state.scope.user.clone(),
+        run: Some(id.as_str().into()),
+        tier: Tier::Act,
+    });
+    let rename = |name: &str| Change::new(&optimist, Op::Update).set("name", name);
+    agent.submit(rename("While it goes on")).await.unwrap();
+
+    let next = house.playing(&json!({"answers": []}));
+    assert_eq!(next.state.agent.recover().await.unwrap(), 1);
+    let told = next.read().await.run_events(&id.as_str().into(), 0, 99).await.unwrap();
+    let late = agent.submit(rename("Too late")).await.unwrap_err();
+
+    assert!(matches!(late, ApiError::NotNow { .. }), "{late:?}");
+    let persona = next.read().await.persona(&optimist).await.unwrap();
+    assert_eq!(persona.fields.name, "While it goes on");
+    let row = EventRow {
+        space: next.state.scope.space.clone(),
+        run: id.as_str().into(),
+        seq: told.last().unwrap().seq + 1,
+        lengths: Vec::new(),
+        event: RunEvent::StepStarted { step: 2 },
+        at: Timestamp(1),
+    };
+    if asleep.state.store.is_shared() {
+        let round = LogRound { log: vec![row], ..LogRound::default() };
+        let kept = asleep.state.store.keep_round(&round).await.unwrap();
+        assert_eq!(kept, KeptRound { round: None, ended: vec![id.as_str().into()] });
+        assert_eq!(next.read().await.run_events(&id.as_str().into(), 0, 99).await.unwrap(), told);
+    }
+}
 
 async fn a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_on_with(
     house: House,
@@ -41,6 +87,9 @@ async fn a_run_whose_process_is_gone_is_interrupted_and_can_be_repeated_or_gone_
     let state = run(&next, &id).await;
     assert_eq!(state["status"], "interrupted");
     assert_eq!((&state["canRetry"], &state["canContinue"]), (&json!(true), &json!(true)));
+    // Nobody told what it took: what was read and said is counted all the same.
+    assert!(state["spent"]["usage"]["input"].as_u64() > Some(100), "{state}");
+    assert!(state["spent"]["usage"]["output"].as_u64() > Some(0), "{state}");
     let words = turns(&next).await;
     assert_eq!(words[0], turn("user", "Say something long"));
     assert!("Half an ans".starts_with(&words[1].1) && !words[1].1.is_empty(), "{words:?}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{results, run, saying, watching};
-use crate::support::{House, error, on_both, told};
+use crate::support::{House, error, on_both, request, told};
 
 on_both!(test_inputs_are_run_and_their_answers_kept_by_version);
 
@@ -111,6 +111,47 @@ async fn the_agent_can_run_the_test_inputs_and_is_stopped_with_them() {
         let ended = stalling.state.agent.ended(&stalling.state.scope, &run).await.unwrap();
         assert_eq!(ended.status.word(), "stopped", "{id}");
     }
+}
+
+/// Open tabs learn by it that there are answers to look at.
+#[tokio::test]
+async fn news_of_a_test_run_name_the_persona() {
+    let house = House::new().await;
+    let mut heard = house.stream(request(Method::GET, "/api/live", None)).await;
+    let path = "/api/storage/personas/optimist/test-inputs/optimist-1/answers";
+    let begun = house.call(Method::POST, path, json!({})).await.good();
+
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let (_, news) = heard.next().await.unwrap();
+        if news["topic"] == "run" {
+            told.push((news["runId"].clone(), news["personaId"].clone(), news["status"].clone()));
+        }
+    }
+
+    let of = |status: &str| (begun["id"].clone(), json!("optimist"), json!(status));
+    assert_eq!(told, [of("running"), of("done")]);
+}
+
+#[tokio::test]
+async fn older_answers_are_found_page_by_page() {
+    let house = House::new().await;
+    let path = "/api/storage/personas/optimist/test-inputs/optimist-1/answers";
+    let mut runs = Vec::new();
+    for _ in 0..23 {
+        let begun = house.call(Method::POST, path, json!({})).await.good();
+        runs.insert(0, begun["id"].clone());
+    }
+    let earlier = async |before: Option<&Value>| {
+        let mut form = vec![("id", "optimist-1")];
+        form.extend(before.map(|before| ("before", before.as_str().unwrap())));
+        let page = house.function("earlier_answers", &form).await.good();
+        let ids = page[0].as_array().unwrap().iter().map(|one| one["answer"]["runId"].clone());
+        (ids.collect::<Vec<_>>(), page[1].clone())
+    };
+
+    assert_eq!(earlier(None).await, (runs[..20].to_vec(), json!(true)));
+    assert_eq!(earlier(Some(&runs[19])).await, (runs[20..].to_vec(), json!(false)));
 }
 
 #[tokio::test]

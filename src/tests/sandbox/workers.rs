@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command, time::Duration};
 
 use futures::future::join_all;
-use greenroom::sandbox::{End, Outcome, Program, Sandbox, SandboxError, What};
+use greenroom::sandbox::{End, Limit, Outcome, Program, Sandbox, SandboxError, What, limits};
 
 use super::sandbox;
 
@@ -37,7 +37,11 @@ impl Own {
 }
 
 fn kill(worker: u32) {
-    assert!(Command::new("kill").args(["-9", &worker.to_string()]).status().unwrap().success());
+    signal("-KILL", worker);
+}
+
+fn signal(name: &str, worker: u32) {
+    assert!(Command::new("kill").args([name, &worker.to_string()]).status().unwrap().success());
 }
 
 fn source(text: &str) -> Program {
@@ -98,6 +102,30 @@ async fn a_worker_that_is_killed_in_the_middle_is_replaced() {
     assert!(!own.workers().contains(&victim));
 }
 
+/// A worker that neither computes nor answers, whatever keeps it from that: only the parent's clock is left.
+#[tokio::test]
+async fn a_worker_that_does_not_answer_is_ended_by_the_clock_on_the_wall() {
+    let own = Own::new();
+    own.sandbox.warm().await.unwrap();
+    let [worker] = own.workers()[..] else { panic!("more than one worker") };
+    signal("-STOP", worker);
+
+    let outcome = own.run("print('never')").await.unwrap();
+
+    assert_eq!(outcome.end, End::Stopped(Limit::WallTime));
+    assert_eq!(outcome.reached, [Limit::WallTime]);
+    assert_eq!(
+        Limit::WallTime.to_string(),
+        "The program was stopped: it took longer than 5 seconds."
+    );
+    let late = limits::WALL_TIME + Duration::from_secs(1);
+    assert!((limits::WALL_TIME..late).contains(&outcome.wall_time), "{:?}", outcome.wall_time);
+    assert_eq!((outcome.stdout.as_str(), outcome.changed.len()), ("", 0));
+    // The worker is gone, and the next program has another.
+    assert!(!own.workers().contains(&worker));
+    assert_eq!(own.run("print(4)").await.unwrap().stdout, "4\n");
+}
+
 /// Whether it computes behind its walls: nobody warmed it, so it runs what it was started for.
 fn is_behind_its_walls(worker: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
@@ -136,6 +164,25 @@ async fn a_worker_has_nothing_but_its_pipes() {
     assert!(status.contains("Seccomp:\t2") && status.contains("NoNewPrivs:\t1"), "{status}");
     let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(files.split_whitespace().nth(3), Some("0"), "{files}");
+}
+
+/// Whoever waits for an answer of the server comes before a program.
+#[tokio::test]
+async fn a_worker_stands_back_behind_the_server() {
+    let own = Own::new();
+    own.run("pass").await.unwrap();
+    let [worker] = own.workers()[..] else { panic!("more than one worker") };
+    let niceness = |process: &str| -> i64 {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        let (_, rest) = stat.rsplit_once(") ").unwrap();
+        rest.split_whitespace().nth(16).unwrap().parse().unwrap()
+    };
+
+    assert_eq!(niceness(&worker.to_string()), (niceness("self") + 10).min(19));
+    for thread in fs::read_dir(format!("/proc/{worker}/task")).unwrap() {
+        let thread = thread.unwrap().file_name().into_string().unwrap();
+        assert!(niceness(&format!("{worker}/task/{thread}")) >= niceness("self") + 10);
+    }
 }
 
 #[tokio::test]

@@ -11,6 +11,9 @@ use super::{
 };
 use crate::fake_service::{Reply, Then};
 
+/// At how many places a stream is cut.
+const CUTS: usize = 60;
+
 /// What is told when words were cut off.
 fn broke_off(service: &str) -> String {
     format!("The answer of {service} broke off. What came is kept; try again.")
@@ -89,12 +92,26 @@ async fn an_error_inside_of_a_stream_is_asked_again_while_nothing_was_shown() {
         let told = stage.say("Again").await;
         assert_eq!(told.text(), "Half an", "{dialect:?}");
         let sentences =
-            [" is overloaded. Try again in a moment.", " could not be reached. Try again."];
+            [" is overloaded. Try again in a moment.", " had an error of its own. Try again."];
         let expected = sentences.map(|sentence| format!("{service}{sentence}"));
         assert!(expected.contains(&told.error().to_owned()), "{dialect:?}: {}", told.error());
         assert_eq!(stage.fake.asked().len(), 1, "{dialect:?}");
         assert_eq!(stage.history().await.last(), Some(&line("assistant_text", "Half an")));
     }
+}
+
+/// It was told that the service could not be reached, below the words that it had just said.
+#[tokio::test]
+async fn a_call_that_the_model_did_not_write_well_is_an_error_over_there() {
+    let stage = Stage::new("gemini-3.8-flash").await;
+    let end = json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]});
+    let half = wire::begun(Dialect::Gemini, "Half an");
+    stage.fake.play([Reply::stream([half, vec![format!("data: {end}\n\n")]].concat())]);
+
+    let told = stage.say("Hello").await;
+
+    let sentence = "Google Gemini had an error of its own. Try again.";
+    assert_eq!((told.text().as_str(), told.error()), ("Half an", sentence));
 }
 
 #[tokio::test]
@@ -208,6 +225,29 @@ async fn a_call_in_an_answer_without_an_end_is_not_run() {
             let said = vec![line("user", "Call her Bob."), line("assistant_text", "I rename her.")];
             assert_eq!(stage.history().await, [said, shown].concat(), "{case}");
         }
+    }
+}
+
+/// Wherever the connection breaks, within a letter of a call or between two of them, nothing is run.
+#[tokio::test]
+async fn no_cut_of_a_stream_runs_a_call() {
+    for (dialect, _, model) in ALL {
+        let stage = Stage::new(model).await;
+        let renaming = wire::call(dialect, "update_persona_name", &json!({"name": "Bob"}));
+        let whole = [wire::begun(dialect, "I rename her."), renaming].concat().concat();
+        let stride = whole.len() / CUTS + 1;
+        for at in (0..=whole.len()).step_by(stride) {
+            let then = if at % 2 == 0 { Then::Reset } else { Then::Leave };
+            let cut = Reply::stream(vec![whole[..at].to_owned()]).then(then);
+            // While nothing was shown it is asked again, and breaks again.
+            stage.fake.play([cut.clone(), cut.clone(), cut]);
+
+            let told = stage.say("Call her Bob.").await;
+
+            assert_ne!(told.error(), "", "{dialect:?} cut at {at} of {}", whole.len());
+        }
+        let ann = stage.get("/api/storage/personas/ann").await.good();
+        assert_eq!((&ann["name"], &ann["revision"]), (&json!("Ann"), &json!(1)), "{dialect:?}");
     }
 }
 

@@ -1,11 +1,14 @@
 //! Where keys come from, and what is said when there is none.
 
 use axum::http::Method;
-use greenroom::providers::Dialect;
+use greenroom::{domain::account::Role, providers::Dialect};
 use serde_json::{Value, json};
 
 use super::{CANARY, Stage, patient, wire};
-use crate::fake_service::{FakeService, Reply};
+use crate::{
+    fake_service::{FakeService, Reply},
+    support::error,
+};
 
 const CLAUDE: &str = "claude-sonnet-5-5";
 
@@ -109,4 +112,61 @@ async fn a_key_itself_is_not_taken_where_its_place_belongs() {
     }
     let services = stage.get("/api/services").await.text;
     assert!(services.contains("env:ANTHROPIC_API_KEY") && !services.contains(CANARY));
+}
+
+#[tokio::test]
+async fn what_looks_like_a_variable_in_an_address_is_none() {
+    let stage = Stage::new(CLAUDE).await;
+    let base_url = format!("http://{}/${{OPENAI_API_KEY}}/$OPENAI_API_KEY", stage.fake.address);
+    let service = json!({"service": "anthropic", "label": "${OPENAI_API_KEY}", "dialect": "anthropic",
+                         "baseUrl": base_url, "keyRef": "env:ANTHROPIC_API_KEY"});
+    stage.call(Method::PUT, "/api/services", service).await.good();
+    stage.fake.play([Reply::stream(wire::answer(Dialect::Anthropic, "Hi."))]);
+
+    assert_eq!(stage.say("Hello").await.error(), "");
+
+    let asked = stage.fake.asked();
+    assert!(asked[0].path.contains("OPENAI_API_KEY") && !asked[0].path.contains(CANARY));
+    let shown = stage.get("/settings").await.text + &stage.get("/api/services").await.text;
+    assert!(shown.contains("${OPENAI_API_KEY}") && !shown.contains(CANARY));
+}
+
+#[tokio::test]
+async fn with_accounts_no_owner_sends_a_key_of_the_server_elsewhere_or_reaches_what_is_near() {
+    let variables = [("DATABASE_URL", "c4n4ry-database"), ("ANTHROPIC_API_KEY", "c4n4ry-own")];
+    // Whoever runs a server for themselves may send any key anywhere.
+    let stage = stage_with(&variables, "env:DATABASE_URL").await;
+    assert_eq!(stage.say("Hello").await.error(), "");
+    assert_eq!(stage.fake.asked().len(), 1);
+    let house = stage.house.with_accounts(&[("ann", Role::Owner)]).await;
+    let ann = house.signed_in("ann").await;
+    let put = async |name: &str, address: &str, key: [&str; 2]| {
+        let service = json!({"service": name, "label": "Mine", "dialect": "anthropic",
+                             "baseUrl": address, "keyRef": key[0], "key": key[1]});
+        ann.call(Method::PUT, "/api/services", service).await
+    };
+
+    for (name, address, key) in [
+        ("mine", "https://elsewhere.test", "env:ANTHROPIC_API_KEY"),
+        ("mine", "https://elsewhere.test", "env:DATABASE_URL"),
+        ("mine", "https://elsewhere.test", "file:/etc/hostname"),
+        ("anthropic", "https://elsewhere.test", "env:ANTHROPIC_API_KEY"),
+        ("anthropic", "https://api.anthropic.com", "env:DATABASE_URL"),
+    ] {
+        let refused = put(name, address, [key, ""]).await;
+        assert_eq!(refused.error(), error(422, "invalid", "keyRef"), "{name} {address} {key}");
+    }
+    let near = format!("http://{}", stage.fake.address);
+    for address in [near.as_str(), "http://169.254.169.254", "http://localhost:1"] {
+        let refused = put("mine", address, ["", ""]).await;
+        assert_eq!(refused.error(), error(422, "invalid", "baseUrl"), "{address}");
+    }
+    // What was set before is not asked any more.
+    assert_ne!(stage.say("Hello").await.error(), "");
+    assert_eq!(stage.fake.asked().len(), 0);
+    assert_eq!(is_ready(&stage).await, false);
+    // A service has its own key where it is, and elsewhere one that is pasted.
+    put("anthropic", "https://api.anthropic.com", ["env:ANTHROPIC_API_KEY", ""]).await.good();
+    assert_eq!(is_ready(&stage).await, true);
+    put("mine", "https://elsewhere.test", ["", "c4n4ry-pasted"]).await.good();
 }

@@ -1,17 +1,24 @@
 //! Services that fall silent, and people who do not wait for them.
 
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use axum::http::Method;
 use greenroom::providers::{Dialect, TimeLimits};
 use serde_json::{Value, json};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::timeout,
+};
 
 use super::{
-    Stage, line, patient,
+    KEYS, Stage, key_in, line, patient,
     wire::{self, ALL, Ending},
 };
 use crate::{
-    fake_service::{Reply, Then},
+    fake_service::{FakeService, Reply, Then},
     support::request,
 };
 
@@ -20,33 +27,115 @@ const CLAUDE: &str = "claude-sonnet-5-5";
 /// Long enough for a machine that is busy, short enough to wait for.
 const SOON: Duration = Duration::from_millis(400);
 
-/// A good answer, in Anthropic's words.
-fn good() -> Reply {
-    Reply::stream(wire::answer(Dialect::Anthropic, "Hi."))
+/// A service that can be found and never takes a connection: its queue is full for as long as this is held.
+struct Closed {
+    _listener: TcpListener,
+    _waiting: Vec<TcpStream>,
 }
 
+impl Closed {
+    async fn start() -> (Self, SocketAddr) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(connected) = timeout(SOON, TcpStream::connect(address)).await {
+            waiting.push(connected.unwrap());
+            assert!(waiting.len() < 100, "the queue has no end");
+        }
+        (Self { _listener: listener, _waiting: waiting }, address)
+    }
+}
+
+/// Everything else may take minutes here: what ends the waiting is that no connection comes about.
+#[tokio::test]
+async fn a_service_that_takes_no_connection_is_tried_three_times_and_not_waited_for() {
+    for (dialect, service, model) in ALL {
+        let (_closed, address) = Closed::start().await;
+        let limits = TimeLimits { connect: SOON / 2, ..patient() };
+        let base = format!("http://{address}");
+        let mut environment = vec![
+            ("ANTHROPIC_BASE_URL", base.clone()),
+            ("OPENAI_BASE_URL", format!("{base}/v1")),
+            ("GEMINI_BASE_URL", base),
+        ];
+        environment.extend(KEYS.map(|variable| (variable, key_in(variable))));
+        let fake = FakeService::start().await;
+        let stage = Stage::around(fake, model, limits, &environment).await;
+        let began = Instant::now();
+
+        let told = timeout(limits.first_byte / 5, stage.say("Hello")).await;
+
+        let told = told.expect("the limit for connections ends the waiting");
+        assert_eq!(told.error(), format!("{service} could not be reached. Try again."));
+        assert!(began.elapsed() >= limits.connect * 3, "{dialect:?}: it was waited for");
+        let retries = stage.retries(&told.run).await;
+        assert_eq!(retries.len(), 2, "{dialect:?}");
+        let reason = retries[0]["reason"].as_str().unwrap();
+        assert!(reason.contains("(Connect)") && !reason.contains("http://"), "{reason}");
+    }
+}
+
+/// Headers are no word of an answer: a service that sent them and then nothing was waited for by another
+/// clock, and was said to have broken off.
 #[tokio::test]
 async fn a_service_that_says_nothing_at_all_is_asked_again() {
-    let stage = Stage::with(CLAUDE, TimeLimits { first_byte: SOON, ..patient() }).await;
-    stage.fake.play([Reply::none(Then::Stall), good()]);
+    for (dialect, _, model) in ALL {
+        for silent in [Reply::none(Then::Stall), Reply::stream(Vec::new()).then(Then::Stall)] {
+            let stage = Stage::with(model, TimeLimits { first_byte: SOON, ..patient() }).await;
+            let case = format!("{dialect:?} {silent:?}");
+            stage.fake.play([silent, Reply::stream(wire::answer(dialect, "Hi."))]);
 
-    let told = stage.say("Hello").await;
+            let told = stage.say("Hello").await;
 
-    assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""));
-    assert_eq!((stage.retries(&told.run).await.len(), stage.fake.asked().len()), (1, 2));
-    stage.fake.gone(1).await;
+            assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""), "{case}");
+            let retries = stage.retries(&told.run).await;
+            assert_eq!(retries.len(), 1, "{case}");
+            assert_eq!(retries[0]["reason"], "no answer began within 0 s", "{case}");
+            assert_eq!(stage.fake.asked().len(), 2, "{case}");
+            stage.fake.gone(1).await;
+        }
+    }
 }
 
 #[tokio::test]
 async fn a_service_that_never_says_anything_could_not_be_reached() {
-    let stage = Stage::with(CLAUDE, TimeLimits { first_byte: SOON / 8, ..patient() }).await;
-    stage.fake.play([(); 3].map(|()| Reply::none(Then::Stall)));
+    for (dialect, service, model) in ALL {
+        for silent in [Reply::none(Then::Stall), Reply::stream(Vec::new()).then(Then::Stall)] {
+            let limits = TimeLimits { first_byte: SOON / 8, ..patient() };
+            let stage = Stage::with(model, limits).await;
+            let case = format!("{dialect:?} {silent:?}");
+            stage.fake.play([silent.clone(), silent.clone(), silent]);
 
-    let told = stage.say("Hello").await;
+            let told = stage.say("Hello").await;
 
-    assert_eq!(told.error(), "Anthropic could not be reached. Try again.");
-    assert_eq!(stage.fake.asked().len(), 3);
-    stage.fake.gone(3).await;
+            assert_eq!(
+                told.error(),
+                format!("{service} could not be reached. Try again."),
+                "{case}"
+            );
+            assert_eq!(stage.fake.asked().len(), 3, "{case}");
+            stage.fake.gone(3).await;
+        }
+    }
+}
+
+/// The limit for the first word is not the one for the next: a model that has begun may think for longer than
+/// it may take to begin, and the other way round.
+#[tokio::test]
+async fn a_service_that_takes_its_time_before_the_first_word_is_not_idle() {
+    for (dialect, _, model) in ALL {
+        let limits = TimeLimits { idle: SOON / 4, ..patient() };
+        let stage = Stage::with(model, limits).await;
+        let whole = wire::answer(dialect, "Hi.").concat();
+        stage.fake.play([Reply::stream(vec![whole]).every(SOON)]);
+
+        let told = stage.say("Hello").await;
+
+        assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""), "{dialect:?}");
+        assert_eq!(stage.fake.asked().len(), 1, "{dialect:?}");
+    }
 }
 
 #[tokio::test]
@@ -80,6 +169,32 @@ async fn a_stream_that_falls_silent_after_words_broke_off_and_they_are_kept() {
         assert_eq!(stage.fake.asked().len(), 1, "{dialect:?}");
         assert_eq!(stage.history().await[1..], [line("assistant_text", "Half an")]);
         stage.fake.gone(1).await;
+    }
+}
+
+/// A server that said all and forgot to say so was left after two minutes, as if its answer had broken off.
+#[tokio::test]
+async fn an_answer_that_said_why_it_stopped_is_whole_though_its_stream_stays_open() {
+    for (dialect, _, model) in ALL {
+        // The others have a mark for the end, which they never leave out.
+        if !matches!(dialect, Dialect::OpenaiChat | Dialect::Gemini) {
+            continue;
+        }
+        for then in [Then::Stall, Then::Reset, Then::Leave] {
+            let stage = Stage::with(model, TimeLimits { ending: SOON / 8, ..patient() }).await;
+            let mut pieces = wire::answer(dialect, "All of it.");
+            pieces.retain(|piece| !piece.contains("[DONE]"));
+            stage.fake.play([Reply::stream(pieces).then(then)]);
+
+            let told = timeout(patient().idle / 2, stage.say("Hello")).await;
+
+            let told = told.expect("it is not waited for");
+            let case = format!("{dialect:?} {then:?}");
+            assert_eq!((told.text().as_str(), told.error()), ("All of it.", ""), "{case}");
+            let run = stage.run(&told.run).await;
+            assert_eq!(run["spent"]["usage"], json!({"input": 10, "output": 2}), "{case}");
+            assert_eq!(stage.fake.asked().len(), 1, "{case}");
+        }
     }
 }
 
@@ -138,18 +253,31 @@ async fn stop_need_not_wait_for_the_first_word_or_the_next_attempt() {
     }
 }
 
-/// What a stopped answer had read was paid for, and was not counted.
+/// What a stopped answer had read was paid for, and was not counted; with services that tell it with the end
+/// only, nothing was.
 #[tokio::test]
 async fn a_stopped_run_tells_what_was_spent_until_then() {
-    let stage = Stage::new(CLAUDE).await;
-    stage.fake.play([Reply::stream(wire::begun(Dialect::Anthropic, "Half an")).then(Then::Stall)]);
-    let mut chat = stage.open("Hello").await;
-    chat.until("text_delta").await;
+    for (dialect, _, model) in ALL {
+        let stage = Stage::new(model).await;
+        stage.fake.play([Reply::stream(wire::begun(dialect, "Half an")).then(Then::Stall)]);
+        let mut chat = stage.open("Hello").await;
+        chat.until("text_delta").await;
 
-    let stopped = stage.stop(&chat.run()).await;
+        let stopped = stage.stop(&chat.run()).await;
 
-    assert_eq!(stopped["spent"]["usage"], json!({"input": 100, "output": 1}));
-    assert_eq!(stopped["spent"]["costMicros"], 100 * 2 + 10);
+        let usage = &stopped["spent"]["usage"];
+        assert_eq!(usage["output"], 2, "{dialect:?}");
+        match dialect {
+            Dialect::Anthropic => {
+                assert_eq!(usage["input"], 100);
+                assert_eq!(stopped["spent"]["costMicros"], 100 * 2 + 2 * 10);
+            }
+            Dialect::OpenaiChat | Dialect::OpenaiResponses | Dialect::Gemini => {
+                assert!(usage["input"].as_u64() > Some(100), "{dialect:?}: {usage}");
+                assert_ne!(stopped["spent"]["costMicros"], 0, "{dialect:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -6,13 +6,21 @@ use greenroom::providers::Dialect;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Stage, line, patient, wire};
+use super::{
+    Stage, line, patient,
+    wire::{self, ALL, Trouble},
+};
 use crate::fake_service::{FakeService, Reply, Then};
 
 const CLAUDE: &str = "claude-sonnet-5-5";
 
-fn good() -> Reply {
-    Reply::stream(wire::answer(Dialect::Anthropic, "Hi."))
+fn good(dialect: Dialect) -> Reply {
+    Reply::stream(wire::answer(dialect, "Hi."))
+}
+
+/// A service that does not answer, with the status and in the words of its dialect.
+fn trouble(dialect: Dialect, why: Trouble) -> Reply {
+    Reply::status(why.status(dialect), wire::refusal(dialect, why, "Not now."))
 }
 
 /// An error in Anthropic's words.
@@ -23,90 +31,112 @@ fn refusal(status: u16, kind: &str, message: &str) -> Reply {
 
 #[tokio::test]
 async fn a_service_that_asks_for_patience_gets_it() {
-    let stage = Stage::new(CLAUDE).await;
-    let slow_down = || refusal(429, "rate_limit_error", "Slow down.");
     let retry_info =
         json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.03s"});
-    let exhausted = json!({"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Slow down.",
+    let exhausted = json!({"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Not now.",
                            "details": [retry_info]});
-    let waits = [
-        slow_down().with("retry-after-ms", 30),
-        slow_down().with("retry-after", "0.03"),
-        // The service's own clock tells how long, whatever ours says.
-        slow_down()
-            .with("date", "Sun, 06 Nov 1994 08:49:37 GMT")
-            .with("retry-after", "Sun, 06 Nov 1994 08:49:38 GMT"),
-        Reply::status(429, json!({"error": exhausted})),
-    ];
-    for wait in waits {
-        let told = format!("{wait:?}");
-        stage.fake.play([wait, good()]);
+    for (dialect, _, model) in ALL {
+        let stage = Stage::new(model).await;
+        let slow_down = || trouble(dialect, Trouble::TooMuch);
+        let waits = [
+            slow_down().with("retry-after-ms", 30),
+            slow_down().with("retry-after", "0.03"),
+            // The service's own clock tells how long, whatever ours says.
+            slow_down()
+                .with("date", "Sun, 06 Nov 1994 08:49:37 GMT")
+                .with("retry-after", "Sun, 06 Nov 1994 08:49:38 GMT"),
+            Reply::status(429, json!({"error": exhausted})),
+            // Whoever is overloaded may say for how long.
+            trouble(dialect, Trouble::Overloaded).with("retry-after", "0.03"),
+        ];
+        for wait in waits {
+            let case = format!("{dialect:?} {wait:?}");
+            stage.fake.play([wait, good(dialect)]);
 
-        let answer = stage.say("Hello").await;
+            let answer = stage.say("Hello").await;
 
-        assert_eq!((answer.text().as_str(), answer.error()), ("Hi.", ""), "{told}");
-        let [retry] = stage.retries(&answer.run).await.try_into().unwrap();
-        assert_eq!(
-            (&retry["attempt"], &retry["reason"]),
-            (&json!(2), &json!("Slow down.")),
-            "{told}"
-        );
-        let wait = retry["waitMs"].as_u64().unwrap();
-        assert!(wait >= 30, "{told}: {wait}");
-        let asked = stage.fake.asked();
-        assert_eq!(asked.len(), 2, "{told}");
-        assert!(asked[1].at - asked[0].at >= Duration::from_millis(wait), "{told}");
-        assert_eq!(asked[0].body, asked[1].body, "{told}");
+            assert_eq!((answer.text().as_str(), answer.error()), ("Hi.", ""), "{case}");
+            let [retry] = stage.retries(&answer.run).await.try_into().unwrap();
+            assert_eq!(
+                (&retry["attempt"], &retry["reason"]),
+                (&json!(2), &json!("Not now.")),
+                "{case}"
+            );
+            let wait = retry["waitMs"].as_u64().unwrap();
+            assert!(wait >= 30, "{case}: {wait}");
+            let asked = stage.fake.asked();
+            assert_eq!(asked.len(), 2, "{case}");
+            assert!(asked[1].at - asked[0].at >= Duration::from_millis(wait), "{case}");
+            assert_eq!(asked[0].body, asked[1].body, "{case}");
+        }
     }
 }
 
 #[tokio::test]
 async fn a_service_that_wants_more_than_a_minute_is_not_waited_for() {
-    let stage = Stage::new(CLAUDE).await;
-    let slow_down = || refusal(429, "rate_limit_error", "Slow down.");
-    let waits = [slow_down().with("retry-after", 61), slow_down().with("retry-after-ms", 60_001)];
-    for wait in waits {
-        let told = format!("{wait:?}");
-        stage.fake.play([wait, good()]);
+    for (dialect, service, model) in ALL {
+        let stage = Stage::new(model).await;
+        let slow_down = || trouble(dialect, Trouble::TooMuch);
+        for wait in
+            [slow_down().with("retry-after", 61), slow_down().with("retry-after-ms", 60_001)]
+        {
+            let case = format!("{dialect:?} {wait:?}");
+            stage.fake.play([wait, good(dialect)]);
 
-        let answer = stage.say("Hello").await;
+            let answer = stage.say("Hello").await;
 
-        let sentence = "Anthropic asks us to slow down. Try again in a moment.";
-        assert_eq!((answer.text().as_str(), answer.error()), ("", sentence), "{told}");
-        assert_eq!(stage.retries(&answer.run).await, Vec::<Value>::new(), "{told}");
-        assert_eq!(stage.fake.asked().len(), 1, "{told}");
+            let sentence = format!("{service} asks us to slow down. Try again in a moment.");
+            assert_eq!((answer.text().as_str(), answer.error()), ("", &*sentence), "{case}");
+            assert_eq!(stage.retries(&answer.run).await, Vec::<Value>::new(), "{case}");
+            assert_eq!(stage.fake.asked().len(), 1, "{case}");
+        }
     }
 }
 
 #[tokio::test]
 async fn what_may_get_better_is_asked_again() {
-    let stage = Stage::new(CLAUDE).await;
-    let cases = [
-        refusal(408, "timeout_error", "Too slow."),
-        refusal(409, "conflict_error", "Try again."),
-        refusal(500, "api_error", "Oops."),
-        Reply::status(502, "<html><title>Bad Gateway</title></html>"),
-        refusal(503, "api_error", "Not now."),
-        Reply::status(504, ""),
-        refusal(529, "overloaded_error", "Overloaded."),
-        refusal(400, "invalid_request_error", "A hiccup.").with("x-should-retry", true),
-        Reply::none(Then::Reset),
-        Reply::none(Then::Leave),
-        Reply::stream(wire::opening(Dialect::Anthropic)).then(Then::Reset),
-        Reply::stream(Vec::new()),
-    ];
-    for case in cases {
-        let told = format!("{case:?}");
-        stage.fake.play([case.clone(), case, good()]);
+    for (dialect, _, model) in ALL {
+        let stage = Stage::new(model).await;
+        let hiccup = wire::refusal(dialect, Trouble::Internal, "A hiccup.");
+        let cases = [
+            trouble(dialect, Trouble::TooMuch),
+            trouble(dialect, Trouble::Overloaded),
+            trouble(dialect, Trouble::Internal),
+            Reply::status(408, &hiccup),
+            Reply::status(409, &hiccup),
+            Reply::status(502, "<html><title>Bad Gateway</title></html>"),
+            Reply::status(503, "Not now."),
+            Reply::status(504, ""),
+            Reply::status(529, ""),
+            Reply::status(400, &hiccup).with("x-should-retry", true),
+            Reply::none(Then::Reset),
+            Reply::none(Then::Leave),
+            // The headers came, and not one byte of the answer.
+            Reply::stream(Vec::new()),
+            Reply::stream(Vec::new()).then(Then::Reset),
+            Reply::stream(Vec::new()).then(Then::Leave),
+            // The answer began, and nothing was said.
+            Reply::stream(wire::opening(dialect)),
+            Reply::stream(wire::opening(dialect)).then(Then::Reset),
+            Reply::stream(wire::opening(dialect)).then(Then::Leave),
+            Reply::stream(wire::failure(dialect, "Not now.")),
+            Reply::stream([wire::opening(dialect), wire::failure(dialect, "Not now.")].concat()),
+        ];
+        for case in cases {
+            let told = format!("{dialect:?} {case:?}");
+            stage.fake.play([case.clone(), case, good(dialect)]);
 
-        let answer = stage.say("Hello").await;
+            let answer = stage.say("Hello").await;
 
-        assert_eq!((answer.text().as_str(), answer.error()), ("Hi.", ""), "{told}");
-        let attempts: Vec<Value> =
-            stage.retries(&answer.run).await.iter().map(|retry| retry["attempt"].clone()).collect();
-        assert_eq!(attempts, [2, 3], "{told}");
-        assert_eq!(stage.fake.asked().len(), 3, "{told}");
-        assert_eq!(stage.run(&answer.run).await["spent"]["steps"], 1, "{told}");
+            assert_eq!((answer.text().as_str(), answer.error()), ("Hi.", ""), "{told}");
+            let retries = stage.retries(&answer.run).await;
+            let attempts: Vec<&Value> = retries.iter().map(|retry| &retry["attempt"]).collect();
+            assert_eq!(attempts, [2, 3], "{told}");
+            let asked = stage.fake.asked();
+            assert_eq!(asked.len(), 3, "{told}");
+            assert!(asked.iter().all(|one| one.body == asked[0].body), "{told}");
+            assert_eq!(stage.run(&answer.run).await["spent"]["steps"], 1, "{told}");
+        }
     }
 }
 
@@ -142,7 +172,7 @@ async fn what_will_not_get_better_is_asked_once_and_told_in_a_sentence() {
     ];
     for (case, sentence) in cases {
         let told = format!("{case:?}");
-        stage.fake.play([case, good()]);
+        stage.fake.play([case, good(Dialect::Anthropic)]);
 
         let answer = stage.say("Hello").await;
 
@@ -179,32 +209,41 @@ async fn a_wrong_key_and_a_used_up_day_are_told_apart_by_their_words_at_gemini()
 
 #[tokio::test]
 async fn after_three_attempts_the_run_fails_with_a_sentence_and_can_be_repeated() {
-    let stage = Stage::new(CLAUDE).await;
-    let cases = [
-        (
-            refusal(429, "rate_limit_error", "No."),
-            "Anthropic asks us to slow down. Try again in a moment.",
-        ),
-        (
-            refusal(529, "overloaded_error", "No."),
-            "Anthropic is overloaded. Try again in a moment.",
-        ),
-        (refusal(500, "api_error", "No."), "Anthropic could not be reached. Try again."),
-        (Reply::none(Then::Reset), "Anthropic could not be reached. Try again."),
-    ];
-    for (case, sentence) in cases {
-        stage.fake.play([case.clone(), case.clone(), case]);
-        let answer = stage.say("Hello").await;
-        assert_eq!((answer.text().as_str(), answer.error()), ("", sentence));
-        assert_eq!(stage.fake.asked().len(), 3);
-        let before = stage.history().await;
-        assert_eq!(before.last(), Some(&line("user", "Hello")), "nothing was said");
+    for (dialect, service, model) in ALL {
+        let stage = Stage::new(model).await;
+        let unreached = format!("{service} could not be reached. Try again.");
+        let cases = [
+            (
+                trouble(dialect, Trouble::TooMuch),
+                format!("{service} asks us to slow down. Try again in a moment."),
+            ),
+            (
+                trouble(dialect, Trouble::Overloaded),
+                format!("{service} is overloaded. Try again in a moment."),
+            ),
+            (
+                trouble(dialect, Trouble::Internal),
+                format!("{service} had an error of its own. Try again."),
+            ),
+            (Reply::none(Then::Reset), unreached.clone()),
+            (Reply::stream(Vec::new()).then(Then::Reset), unreached),
+        ];
+        for (case, sentence) in cases {
+            let told = format!("{dialect:?} {case:?}");
+            stage.fake.play([case.clone(), case.clone(), case]);
+            let answer = stage.say("Hello").await;
+            assert_eq!((answer.text().as_str(), answer.error()), ("", &*sentence), "{told}");
+            assert_eq!(stage.fake.asked().len(), 3, "{told}");
+            let before = stage.history().await;
+            assert_eq!(before.last(), Some(&line("user", "Hello")), "{told}: nothing was said");
 
-        stage.fake.play([good()]);
-        let again = stage.retry(&answer.run).await;
+            stage.fake.play([good(dialect)]);
+            let again = stage.retry(&answer.run).await;
 
-        assert_eq!((&again["status"], stage.fake.asked().len()), (&json!("done"), 1));
-        assert_eq!(stage.history().await, [before, vec![line("assistant_text", "Hi.")]].concat());
+            assert_eq!((&again["status"], stage.fake.asked().len()), (&json!("done"), 1), "{told}");
+            let said = [before, vec![line("assistant_text", "Hi.")]].concat();
+            assert_eq!(stage.history().await, said, "{told}");
+        }
     }
 }
 
@@ -230,7 +269,7 @@ async fn a_service_that_is_not_there_is_tried_three_times() {
 async fn a_redirect_is_not_followed_so_the_key_stays_where_it_belongs() {
     let stage = Stage::new(CLAUDE).await;
     let elsewhere = FakeService::start().await;
-    elsewhere.play([good()]);
+    elsewhere.play([good(Dialect::Anthropic)]);
     for status in [301, 302, 303, 307, 308] {
         let location = format!("http://{}/v1/messages", elsewhere.address);
         stage.fake.play([Reply::status(status, "").with("location", location)]);

@@ -259,3 +259,59 @@ pub fn failure(dialect: Dialect, message: &str) -> Vec<String> {
     };
     all(dialect, [data])
 }
+
+/// Why a service does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    TooMuch,
+    Overloaded,
+    Internal,
+}
+
+impl Trouble {
+    /// The status with which each service tells it.
+    pub fn status(self, dialect: Dialect) -> u16 {
+        match (self, dialect) {
+            (Self::TooMuch, _) => 429,
+            (Self::Overloaded, Dialect::Anthropic) => 529,
+            (Self::Overloaded, _) => 503,
+            (Self::Internal, _) => 500,
+        }
+    }
+
+    fn words(self, dialect: Dialect) -> [&'static str; 2] {
+        match (dialect, self) {
+            (Dialect::Anthropic, Self::TooMuch) => ["rate_limit_error", ""],
+            (Dialect::Anthropic, Self::Overloaded) => ["overloaded_error", ""],
+            (Dialect::Anthropic, Self::Internal) => ["api_error", ""],
+            (Dialect::OpenaiChat | Dialect::OpenaiResponses, Self::TooMuch) => {
+                ["requests", "rate_limit_exceeded"]
+            }
+            (Dialect::OpenaiChat | Dialect::OpenaiResponses, Self::Overloaded) => {
+                ["service_unavailable_error", "server_is_overloaded"]
+            }
+            (Dialect::OpenaiChat | Dialect::OpenaiResponses, Self::Internal) => {
+                ["server_error", "server_error"]
+            }
+            (Dialect::Gemini, Self::TooMuch) => ["RESOURCE_EXHAUSTED", ""],
+            (Dialect::Gemini, Self::Overloaded) => ["UNAVAILABLE", ""],
+            (Dialect::Gemini, Self::Internal) => ["INTERNAL", ""],
+        }
+    }
+}
+
+/// What a service says in place of an answer.
+pub fn refusal(dialect: Dialect, why: Trouble, message: &str) -> Value {
+    let [kind, code] = why.words(dialect);
+    match dialect {
+        Dialect::Anthropic => {
+            json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
+        }
+        Dialect::OpenaiChat | Dialect::OpenaiResponses => {
+            json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+        }
+        Dialect::Gemini => {
+            json!({"error": {"code": why.status(dialect), "message": message, "status": kind}})
+        }
+    }
+}

@@ -51,6 +51,12 @@ fn begin_sending(
     (queue, tokio::spawn(traces::export(agent, exporter, waiting, closing)))
 }
 
+/// Sends the traces of a house there from now on, with all that was said.
+pub fn send_everything(house: &House, url: String) {
+    let settings = OtlpSettings { content: Content::Included, ..settings(url) };
+    sending(house, settings, 1000);
+}
+
 /// A house whose agent is given a tool's results, thinks, and says it all with the canary in it.
 async fn telling() -> House {
     let house = House::new().await;

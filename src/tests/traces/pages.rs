@@ -1,9 +1,11 @@
 //! Traces and usage as pages, without JavaScript.
 
+use axum::http::Method;
+use greenroom::agent::{Guards, Limits};
 use serde_json::json;
 
 use super::{chat, say};
-use crate::support::House;
+use crate::support::{House, request};
 
 #[tokio::test]
 async fn the_list_is_empty_first_and_then_tells_of_every_run() {
@@ -25,6 +27,21 @@ async fn the_list_is_empty_first_and_then_tells_of_every_run() {
     for told in ["Tokens out", "By model", "By day", "preserveAspectRatio", "demo"] {
         assert!(usage.text.contains(told), "{told}: {}", usage.text);
     }
+}
+
+/// The form showed everyone, and the next look at it was at everyone's traces.
+#[tokio::test]
+async fn a_persona_in_the_bin_stays_chosen() {
+    let house = House::new().await;
+    chat(&house, "optimist", "Hello").await;
+    let gone = house.send(request(Method::DELETE, "/api/storage/personas/optimist", None)).await;
+    assert!(gone.status.is_success(), "{}", gone.text);
+
+    let list = house.get("/traces?persona=optimist").await.text;
+
+    let option = list.split("<option").find(|option| option.contains("value=\"optimist\""));
+    assert!(option.is_some_and(|option| option.contains("selected")), "{list}");
+    assert!(option.is_some_and(|option| option.contains("Optimist")), "{list}");
 }
 
 #[tokio::test]
@@ -82,4 +99,82 @@ async fn an_answer_leads_to_its_trace() {
     let rail = house.get("/rail?at=/personas/optimist").await;
 
     assert!(rail.text.contains(&format!("/traces/{run}")), "{}", rail.text);
+}
+
+#[tokio::test]
+async fn a_run_that_ended_with_a_result_is_gone_on_with_from_there() {
+    let house = House::new().await;
+    let limits = Limits { guards: Guards { steps: 1, ..Guards::default() }, ..Limits::default() };
+    let script = json!({"answers": [
+        [{"call": {"name": "get_persona", "input": {}}}], [{"text": "So it is."}],
+    ]});
+    let house = house.limited(limits, &script);
+    let run = say(&house, "optimist", "Look").await;
+    let trace = house.get(&format!("/api/traces/{run}")).await.good();
+    let result =
+        trace["spans"].as_array().unwrap().iter().find(|span| span["kind"] == "tool_result");
+    let result = result.unwrap();
+
+    let page = house.get(&format!("/traces/{run}?span={}", result["id"].as_str().unwrap())).await;
+
+    assert!(page.text.contains("Change this result and run on from here"), "{}", page.text);
+    assert!(page.text.contains("name=\"step\" value=\"2\""), "{}", page.text);
+    let fields = [
+        ("run", run.as_str()),
+        ("step", "2"),
+        ("call", result["call"].as_str().unwrap()),
+        ("output", "Somebody else."),
+    ];
+    let went = house.function("run_on", &fields).await.good().as_str().unwrap().into();
+    let went = house.state.agent.ended(&house.state.scope, &went).await.unwrap();
+    let said = house.read().await.message(&went.reply_id).await.unwrap();
+    assert_eq!(said.text(), "So it is.");
+}
+
+/// Only calls have a row in the waterfall, and the form stood with results: nobody came to it.
+#[tokio::test]
+async fn a_result_is_changed_where_its_call_is_looked_at() {
+    let house = House::new().await;
+    let house = house.playing(&json!({"answers": [
+        [{"call": {"name": "get_persona", "input": {}}}],
+        [{"call": {"name": "list_test_inputs", "input": {}}}],
+        [{"text": "So it is."}],
+    ]}));
+    let run = say(&house, "optimist", "Look").await;
+    let trace = house.get(&format!("/api/traces/{run}")).await.good();
+    let calls: Vec<&str> = trace["spans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|span| span["kind"] == "tool_call")
+        .map(|span| span["id"].as_str().unwrap())
+        .collect();
+    let waterfall = house.get(&format!("/traces/{run}")).await.text;
+
+    // The next question sees a result, however short the time between them.
+    assert_eq!(calls.len(), 2);
+    for (id, step) in calls.into_iter().zip(2..) {
+        assert!(waterfall.contains(&format!("/traces/{run}?span={id}#span")), "{waterfall}");
+        let page = house.get(&format!("/traces/{run}?span={id}")).await.text;
+        assert!(page.contains("Change this result and run on from here"), "{page}");
+        assert!(page.contains(&format!("name=\"step\" value=\"{step}\"")), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_answered_as_itself_is_gone_on_with_in_the_terminal() {
+    let house = House::new().await;
+    let house = house.playing(&json!({"answers": [[{"text": "Hello."}]]}));
+    let new =
+        json!({"settings": {"model": "demo", "windowSize": 5, "shouldTruncateResults": true}});
+    let session = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
+    let path = format!("/api/terminal/sessions/{}/messages", session["id"].as_str().unwrap());
+    let said = house.call(Method::POST, &path, json!({"content": "Hi"})).await.good();
+    let run = said["run"]["id"].as_str().unwrap().to_owned();
+    house.state.agent.ended(&house.state.scope, &run.as_str().into()).await.unwrap();
+
+    let page = house.get(&format!("/traces/{run}?span=step-1")).await.text;
+
+    assert!(page.contains("Go on with it in the terminal."), "{page}");
+    assert!(!page.contains("run on from here"), "{page}");
 }

@@ -18,6 +18,7 @@ pub fn read(
     let parsed = KeyRef::parse(reference)
         .map_err(|_| "the reference to the headers cannot be read".to_owned())?;
     let (place, text) = match parsed {
+        KeyRef::Sealed => return Err("the headers cannot be sealed".to_owned()),
         KeyRef::Env(name) => {
             let place = format!("the variable {name}");
             let text = environment(&name).ok_or_else(|| format!("{place} is not set"))?;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::{
     id::CallId,
-    message::Role,
+    message::{Part, PartBody, Role, ToolCall},
     run::{RunStatus, StopReason, Usage},
     sent::Sent,
     trace::{RUN_SPAN, Retry, Span, Trace, What},
@@ -198,13 +198,13 @@ impl Teller<'_> {
         attributes.push(text("gen_ai.tool.name", &span.name));
         attributes.push(text("gen_ai.tool.call.id", call.as_str()));
         attributes.push(text("gen_ai.tool.type", "function"));
-        let result = self.trace.spans.iter().find_map(|other| match &other.what {
-            What::ToolResult { call: of, output, .. } if of == call => Some(output.as_str()),
-            _ => None,
-        });
         if self.includes_content() {
             attributes.push(text("gen_ai.tool.call.arguments", input));
-            attributes.extend(result.map(|result| text("gen_ai.tool.call.result", result)));
+            if let Some(What::ToolResult { output, .. }) =
+                self.trace.result(call).map(|result| &result.what)
+            {
+                attributes.push(text("gen_ai.tool.call.result", output));
+            }
         }
         Said {
             name: format!("execute_tool {}", span.name),
@@ -265,17 +265,15 @@ impl Teller<'_> {
             self.trace.spans.iter().filter(|span| span.parent_id.as_ref() == Some(&parent));
         of_step
             .filter_map(|span| match &span.what {
-                What::ToolCall { call, input, .. } => Some(json!({
-                    "type": "tool_call", "id": call, "name": span.name, "arguments": input,
-                })),
+                What::ToolCall { call, input, .. } => Some(asked_for(call, &span.name, input)),
                 _ => None,
             })
             .collect()
     }
 
-    /// What the run itself said and was answered before this step.
+    /// What the run went on from, and what it said and was answered before this step.
     fn said_before(&self, step: u32) -> Vec<serde_json::Value> {
-        let mut out = Vec::new();
+        let mut out: Vec<_> = self.trace.taken_over.iter().filter_map(taken_over).collect();
         for span in &self.trace.spans {
             match &span.what {
                 What::LlmCall { step: other, text, .. } if *other < step => {
@@ -284,15 +282,34 @@ impl Teller<'_> {
                     out.push(json!({"role": "assistant", "parts": parts}));
                 }
                 What::LlmCall { .. } => break,
-                What::ToolResult { call, output, .. } => {
-                    let part = json!({"type": "tool_call_response", "id": call, "result": output});
-                    out.push(json!({"role": "tool", "parts": [part]}));
-                }
+                What::ToolResult { call, output, .. } => out.push(given_back(call, output)),
                 What::Run { .. } | What::ToolCall { .. } => {}
             }
         }
         out
     }
+}
+
+/// A call as a part of a message.
+fn asked_for(call: &CallId, name: &str, input: &serde_json::Value) -> serde_json::Value {
+    json!({"type": "tool_call", "id": call, "name": name, "arguments": input})
+}
+
+/// What a tool gave as a message.
+fn given_back(call: &CallId, output: &str) -> serde_json::Value {
+    let part = json!({"type": "tool_call_response", "id": call, "result": output});
+    json!({"role": "tool", "parts": [part]})
+}
+
+/// Something that another run said or did, as a message.
+fn taken_over(part: &Part) -> Option<serde_json::Value> {
+    let said = match &part.body {
+        PartBody::Text(text) => json!({"type": "text", "content": text}),
+        PartBody::Reasoning(_) => return None,
+        PartBody::ToolCall(ToolCall { call, name, input }) => asked_for(call, name, input),
+        PartBody::ToolResult(result) => return Some(given_back(&result.call, &result.output)),
+    };
+    Some(json!({"role": Role::Assistant.word(), "parts": [said]}))
 }
 
 /// The tokens.

@@ -17,7 +17,10 @@ use crate::{
         },
         platform,
         server_fns::{answers::StopRun, rail::Say},
-        state::panel::{Event, Shown},
+        state::{
+            panel::{Event, Shown},
+            shortcut::Shortcut,
+        },
     },
     domain::error::ApiError,
 };
@@ -38,12 +41,28 @@ pub fn Composer(
         passed.set_value(marked.get_untracked());
         marked.set(String::new());
     };
-    let take_marked = move || {
-        let found = platform::marked_text();
-        if passed.with_value(|passed| *passed != found) {
+    let take_marked = move |left| {
+        let found = platform::marked_text(left);
+        if !found.is_empty() && passed.with_value(|passed| *passed != found) {
             marked.set(found);
         }
     };
+    Effect::new(move |_| {
+        platform::on_shortcut(move |wish| {
+            let talks = wish == Shortcut::Talk;
+            if talks {
+                // Once the cursor is in the bar, nothing is marked elsewhere.
+                take_marked(None);
+                platform::focus(WORDS);
+            }
+            talks
+        });
+    });
+    // What is marked is said of the page it stands on.
+    Effect::new(move |_| {
+        talk.at.track();
+        marked.set(String::new());
+    });
     let sending = RwSignal::new(false);
     // In a chat its persona listens; the companion is asked aside.
     let in_chat = Memo::new(move |_| {
@@ -74,10 +93,10 @@ pub fn Composer(
                     });
                     pass();
                     if to_persona {
-                        platform::refresh_served();
+                        platform::show_said();
                         return;
                     }
-                    talk.shown.set(Default::default());
+                    talk.forget();
                     let hidden = talk.panel.read_untracked().shown == Shown::Hidden;
                     talk.on(Event::Sent);
                     // The question waits until its answer is followed.
@@ -112,7 +131,14 @@ pub fn Composer(
         }
     };
     let unseen = move || talk.panel.read().unseen;
-    let rows = move || words.read().lines().count().clamp(1, 8).to_string();
+    let rows = Memo::new(move |_| words.read().lines().count().clamp(1, 8).to_string());
+    // The panel ends where the bar begins.
+    Effect::new(move |_| {
+        rows.track();
+        marked.track();
+        busy.track();
+        platform::measure_bar();
+    });
     let plain = move || format!("/rail?whole=1&at={}", talk.at.get());
     view! {
         <form
@@ -153,7 +179,7 @@ pub fn Composer(
                     maxlength="50000"
                     placeholder=to_whom
                     prop:value=words
-                    on:focus=move |_| take_marked()
+                    on:focus=move |event| take_marked(event.related_target())
                     on:input=move |event| words.set(event_target_value(&event))
                     on:keydown=on_key
                 ></textarea>

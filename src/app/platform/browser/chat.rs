@@ -37,8 +37,8 @@ thread_local! {
     static PINCHED: Cell<(i32, i32)> = const { Cell::new((1, 100)) };
     /// Set while somebody types.
     static TYPING: RefCell<Option<Timeout>> = const { RefCell::new(None) };
-    /// Whether this browser went back by itself to where it was.
-    static RETURNED: Cell<bool> = const { Cell::new(false) };
+    /// The chats in which this browser went back by itself to where it was.
+    static RETURNED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What an event happened in, if it fits.
@@ -229,9 +229,11 @@ pub fn shown_chat(is_new: bool) -> Option<String> {
     let (id, leaf) = (chat.get_attribute("data-chat")?, chat.get_attribute("data-leaf")?);
     let memory = format!("leaf {id}");
     let known = kept_draft(&memory).filter(|known| *known != leaf);
-    if let Some(known) = known.filter(|_| chat.has_attribute("data-new") && !RETURNED.replace(true))
-    {
-        return Some(format!("/chats/{id}?leaf={known}"));
+    let first = !RETURNED.with_borrow(|chats| chats.contains(&id));
+    if let Some(known) = known.filter(|_| first && chat.has_attribute("data-new")) {
+        let address = format!("/chats/{id}?leaf={known}");
+        RETURNED.with_borrow_mut(|chats| chats.push(id));
+        return Some(address);
     }
     keep_draft(&memory, &leaf);
     None

@@ -3,7 +3,7 @@
 
 use gloo_net::http::Request;
 use leptos::{ev, prelude::*, server_fn::redirect::REDIRECT_HEADER, task::spawn_local};
-use leptos_router::hooks::use_navigate;
+use leptos_router::{NavigateOptions, hooks::use_navigate};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
     Element, FormData, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement,
@@ -13,12 +13,26 @@ use web_sys::{
 use super::{
     chat::around,
     forget_draft, keep_draft, kept_draft,
-    served::{refresh_served, text_of},
+    rail::put_draft,
+    served::{look_again, refresh_served, text_of},
 };
 use crate::{
     app::components::notice::Noticeboard,
     domain::{error::ApiError, theme::Theme, version::Revision},
 };
+
+const NOT_COPIED: &str =
+    "The browser did not let it be copied. Mark the words and copy them yourself.";
+
+/// The settings that a browser reuses for new chats, as they are sent.
+const REUSED: [&str; 6] = [
+    "settings%5Bfilled%5D",
+    "settings%5Bmodel%5D",
+    "settings%5Bwindow%5D",
+    "settings%5Bname%5D",
+    "settings%5Bappearance%5D",
+    "settings%5Boverview%5D",
+];
 
 /// The elements that were found.
 pub fn listed(found: Result<NodeList, JsValue>) -> Vec<Element> {
@@ -36,8 +50,8 @@ pub fn has_writing(place: &Element) -> bool {
     fields(place).into_iter().any(|field| match field.dyn_into::<HtmlTextAreaElement>() {
         Ok(area) => area.default_value().is_ok_and(|first| first != area.value()),
         Err(other) => other.dyn_into::<HtmlInputElement>().is_ok_and(|input| {
-            // A mark that is not saved stays on a list that changes.
-            let kept = input.closest("form[data-save]").ok().flatten().is_some();
+            // A mark that is not saved stays on a list that changes; one taken from a draft is a choice.
+            let kept = input.closest("[data-save], .draft-words").ok().flatten().is_some();
             let ticked = kept && input.checked() != input.default_checked();
             input.value() != input.default_value() || ticked
         }),
@@ -59,11 +73,30 @@ fn text_of_form(form: &HtmlFormElement) -> Result<String, ApiError> {
     body.map(|body| body.to_string().into()).map_err(|_| ApiError::Unavailable)
 }
 
-/// What a form says about settings.
-fn settings_in(body: &UrlSearchParams) -> String {
+/// What a form says about the settings that are reused; nothing unless that is asked for.
+fn reused_settings(body: &UrlSearchParams) -> Option<String> {
     let text = String::from(body.to_string());
-    let settings = text.split('&').filter(|pair| pair.starts_with("settings"));
-    settings.collect::<Vec<_>>().join("&")
+    let is_reused =
+        |pair: &&str| pair.split_once('=').is_some_and(|(name, _)| REUSED.contains(&name));
+    let settings = text.split('&').filter(is_reused);
+    body.has("reuse").then(|| settings.collect::<Vec<_>>().join("&"))
+}
+
+/// Ticks the box of a form whose settings are reused, if this browser keeps some.
+pub fn show_reused() {
+    for form in listed(document().query_selector_all("form[data-reuse]")) {
+        let kept = form.get_attribute("data-reuse").and_then(|name| kept_draft(&name));
+        if let Ok(Some(mark)) = form.query_selector("[name=reuse]") {
+            mark.unchecked_ref::<HtmlInputElement>().set_checked(kept.is_some());
+        }
+    }
+}
+
+/// Lets a form be written against a later revision.
+fn bring_up(form: &HtmlFormElement, revision: Revision) {
+    if let Ok(Some(field)) = form.query_selector("[name=revision]") {
+        field.set_attribute("value", &revision.to_string()).unwrap_or_default();
+    }
 }
 
 /// Sends a form as it stands.
@@ -79,12 +112,7 @@ pub async fn send_form(
     {
         body.append(&name, &value);
     }
-    // Settings that this browser was asked to reuse.
-    if let Some(name) = form.get_attribute("data-reuse")
-        && body.has("reuse")
-    {
-        keep_draft(&name, &settings_in(&body));
-    }
+    let reuse = form.get_attribute("data-reuse").map(|name| (name, reused_settings(&body)));
     let reused = form.get_attribute("data-reused").and_then(|name| kept_draft(&name));
     let body = match reused {
         Some(reused) => format!("{}&{reused}", String::from(body.to_string())),
@@ -100,6 +128,12 @@ pub async fn send_form(
     let to = headers.get(REDIRECT_HEADER).and_then(|_| headers.get("location"));
     let result = text_of(Ok(response)).await?;
     if ok {
+        // Settings that this browser was asked to reuse, or to forget.
+        match reuse {
+            Some((name, Some(settings))) => keep_draft(&name, &settings),
+            Some((name, None)) => forget_draft(&name),
+            None => {}
+        }
         Ok(Answered { result, to })
     } else {
         Err(serde_json::from_str(&result).unwrap_or(ApiError::Unavailable))
@@ -145,6 +179,15 @@ fn remember(form: &HtmlFormElement) {
     }
 }
 
+/// Lets go of all that is written on a draft's card.
+pub fn forget_writing(card: &Element) {
+    for form in listed(card.query_selector_all("form")) {
+        let form: &HtmlFormElement = form.unchecked_ref();
+        form.reset();
+        remember(form);
+    }
+}
+
 /// Puts what an earlier visit did not save back into its form. It is written against what was seen
 /// then. Says whether there was something.
 pub fn bring_back(form: &HtmlFormElement) -> bool {
@@ -157,10 +200,11 @@ pub fn bring_back(form: &HtmlFormElement) -> bool {
             Ok(area) => kept.get(&area.name()).iter().for_each(|text| area.set_value(text)),
             Err(other) => {
                 let Ok(input) = other.dyn_into::<HtmlInputElement>() else { continue };
-                let Some(text) = kept.get(&input.name()) else { continue };
                 if matches!(input.type_().as_str(), "radio" | "checkbox") {
-                    input.set_checked(input.value() == text);
-                } else {
+                    // One that is not marked is not in the text.
+                    let marked = kept.get_all(&input.name());
+                    input.set_checked(marked.includes(&input.value().into(), 0));
+                } else if let Some(text) = kept.get(&input.name()) {
                     input.set_value(&text);
                 }
             }
@@ -189,8 +233,16 @@ fn copy(event: &ev::MouseEvent, board: Noticeboard) {
     }
     let text = |piece: &Element| piece.unchecked_ref::<HtmlElement>().inner_text();
     let said = said.iter().map(text).collect::<Vec<_>>().join("\n\n");
-    drop(window().navigator().clipboard().write_text(&said));
-    board.tell("Copied.");
+    let clipboard = window().navigator().clipboard();
+    // A page that came over a network without encryption is given none.
+    let written = (!clipboard.is_undefined()).then(|| clipboard.write_text(&said));
+    spawn_local(async move {
+        let copied = match written {
+            Some(written) => written.await.is_ok(),
+            None => false,
+        };
+        board.tell(if copied { "Copied." } else { NOT_COPIED });
+    });
 }
 
 /// Remembers what is written in forms that are saved, and copies what is asked for.
@@ -257,23 +309,58 @@ pub fn send_quiet_forms(board: Noticeboard) {
                         None => {}
                     }
                     remember(&form);
+                    if form.has_attribute("data-reuse") {
+                        show_reused();
+                        // What was typed since then is written against what was saved.
+                        if let Some(revision) = result.as_f64() {
+                            bring_up(&form, revision as Revision);
+                        }
+                    }
+                    // Once a draft is decided on, nothing else that was written on it counts.
+                    if let Ok(Some(card)) = form.closest("[data-draft]") {
+                        forget_writing(&card);
+                    }
                     super::close_popovers();
                     *board.undone.write() += 1;
                     if let Some(colours) = colours {
                         theme.set(colours);
                     }
-                    if form.has_attribute("data-talk") {
-                        *board.talked.write() += 1;
+                    if let Some(talk) = form.get_attribute("data-talk") {
+                        board.talked.update(|(count, same)| {
+                            *count += 1;
+                            *same = talk == "same";
+                        });
                     }
                     // Where one is already, nothing would be loaded.
-                    let here = location_pathname().unwrap_or_default()
-                        + &location().search().unwrap_or_default();
-                    match to.filter(|to| *to != here) {
-                        Some(to) => navigate(&to, Default::default()),
-                        None => refresh_served(),
+                    let page = location_pathname().unwrap_or_default();
+                    let here = page.clone() + &location().search().unwrap_or_default();
+                    match to {
+                        Some(to) if to != here => {
+                            // On the same page, what is read stays where it is.
+                            let scroll = to.split(['?', '#']).next() != Some(&page);
+                            navigate(&to, NavigateOptions { scroll, ..Default::default() });
+                        }
+                        Some(_) => refresh_served(),
+                        None => look_again(),
                     }
                 }
-                Err(error) => board.tell(error.to_string()),
+                Err(error) => {
+                    // Told of it, whoever sends it again means it.
+                    if let ApiError::Conflict(conflict) = &error
+                        && form.has_attribute("data-reuse")
+                    {
+                        bring_up(&form, conflict.revision);
+                    }
+                    board.tell(error.to_string());
+                    // It stands otherwise than the card says. What was sent is kept with it.
+                    if let ApiError::Conflict(_) | ApiError::Decided { .. } = error
+                        && let Ok(Some(card)) = form.closest("[data-draft]")
+                    {
+                        forget_writing(&card);
+                        put_draft(&card.get_attribute("data-draft").unwrap_or_default(), || ());
+                        refresh_served();
+                    }
+                }
             }
         });
     });

@@ -7,7 +7,7 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement, HtmlOptionElement, HtmlTextAreaElement, Node};
 
-use super::forms::{has_writing, listed};
+use super::forms::{forget_writing, has_writing, listed};
 
 /// What a person or the page sets by itself, and the server knows nothing of.
 const OURS: [&str; 2] = ["open", "aria-busy"];
@@ -28,7 +28,8 @@ pub fn put_element(element: &Element, html: &str) {
     }
 }
 
-fn parse(html: &str) -> Option<Element> {
+/// What a text says, in an element of its own.
+pub fn parse(html: &str) -> Option<Element> {
     let parsed = document().create_element("div").ok()?;
     parsed.set_inner_html(html);
     Some(parsed)
@@ -56,33 +57,84 @@ fn is_live(node: &Node, wanted: &Node) -> bool {
     live(node) && live(wanted)
 }
 
-/// Of a list that grows upwards, what was loaded above stays as long as it leads to the same.
-fn first_to_align(place: &Node, wanted: &Node) -> Option<Node> {
-    let place = place.dyn_ref::<Element>().filter(|list| list.has_attribute("data-grows"))?;
-    // The link to what is above goes with what is above.
-    let link = wanted.dyn_ref::<Element>()?.first_element_child()?;
-    let turn = link.next_element_sibling().filter(|_| link.class_name() == "earlier")?;
-    let known = children(place).find(|node| is_same(node, &turn))?;
-    let above = known.dyn_ref::<Element>()?.previous_element_sibling()?;
-    (above.class_name() != "earlier").then(|| {
-        link.remove();
-        known
-    })
+/// The part of a list that becomes another one: from where, and before what.
+type Stretch = (Option<Node>, Option<Node>);
+
+/// Of a list that grows at its ends, what was loaded above and below stays as long as it leads to the same.
+/// It is marked as stale: what is wanted says nothing of it.
+fn stretch(place: &Node, wanted: &Node) -> Stretch {
+    let whole = (place.first_child(), None);
+    let grows = place.dyn_ref::<Element>().filter(|list| list.has_attribute("data-grows"));
+    let (Some(list), Some(wanted)) = (grows, wanted.dyn_ref::<Element>()) else { return whole };
+    let known = |turn: Option<Element>| {
+        let turn = turn?;
+        children(list).find(|node| is_same(node, &turn))?.dyn_into::<Element>().ok()
+    };
+    let is_row = |row: &Element, name: &str| row.class_name().starts_with(name);
+    let (mut first, mut until) = whole;
+    // The link to what is further on goes with what is there.
+    if let Some(row) = wanted.first_element_child().filter(|row| is_row(row, "earlier"))
+        && let Some(turn) = known(row.next_element_sibling())
+        && let Some(above) = turn.previous_element_sibling().filter(|row| !is_row(row, "earlier"))
+    {
+        row.remove();
+        mark_stale(above, Element::previous_element_sibling);
+        first = Some(turn.into());
+    }
+    if let Some(row) = wanted.last_element_child().filter(|row| is_row(row, "later"))
+        && let Some(turn) = known(row.previous_element_sibling())
+        && let Some(below) = turn.next_element_sibling().filter(|row| !is_row(row, "later"))
+    {
+        row.remove();
+        mark_stale(below.clone(), Element::next_element_sibling);
+        until = Some(below.into());
+    }
+    (first, until)
 }
 
-/// Whether somebody is writing there: a form is sent as it was shown, or not changed at all.
+fn mark_stale(from: Element, further: fn(&Element) -> Option<Element>) {
+    for turn in std::iter::successors(Some(from), further) {
+        turn.set_attribute("data-stale", "").unwrap_or_default();
+    }
+}
+
+/// Whether somebody is writing there: a form is sent as it was shown, or not changed at all, and a draft is
+/// decided on as it was read.
 fn is_written(node: &Node) -> bool {
     node.dyn_ref::<Element>().is_some_and(has_writing)
 }
 
+/// Marks a form that is written against another revision than the one that is there now.
+fn mark_moved(node: &Node, wanted: &Node) {
+    let revision = |node: &Node| {
+        let field = node.dyn_ref::<Element>()?.query_selector("input[name=revision]");
+        field.ok().flatten().map(|field| value(&field))
+    };
+    if revision(node) != revision(wanted)
+        && let Some(form) = node.dyn_ref::<Element>()
+    {
+        form.set_attribute("data-moved", "").unwrap_or_default();
+    }
+}
+
+/// Whether it is a draft on which somebody has decided: what is written on it does not count any more.
+pub fn is_decided(card: &Element) -> bool {
+    let decided = "[data-draft]:not([data-state=pending], [data-state=conflict])";
+    card.matches(decided).unwrap_or_default()
+}
+
 fn align_children(place: &Node, wanted: &Node) {
-    let first = first_to_align(place, wanted);
-    let first = first.or_else(|| place.first_child());
+    let (first, until) = stretch(place, wanted);
+    let until = until.as_ref();
+    let within = move |from: Option<Node>| {
+        let is_in = move |node: &Node| Some(node) != until;
+        std::iter::successors(from.filter(is_in), move |node| node.next_sibling().filter(is_in))
+    };
     // What goes goes first, so that what stays need not move.
     let known: Vec<String> = children(wanted).map(|child| id_of(&child)).collect();
-    let present = std::iter::successors(first.clone(), Node::next_sibling);
+    let present = within(first.clone()).collect::<Vec<_>>();
     let mut at = first;
-    for child in present.collect::<Vec<_>>() {
+    for child in present {
         let id = id_of(&child);
         if !id.is_empty() && !known.contains(&id) && !is_written(&child) {
             if at.as_ref() == Some(&child) {
@@ -92,15 +144,25 @@ fn align_children(place: &Node, wanted: &Node) {
         }
     }
     for child in children(wanted).collect::<Vec<_>>() {
-        let mut ahead = std::iter::successors(at.clone(), Node::next_sibling);
-        match ahead.find(|node| is_same(node, &child)) {
+        match within(at.clone()).find(|node| is_same(node, &child)) {
             Some(node) => {
                 if Some(&node) == at.as_ref() {
                     at = node.next_sibling();
                 } else {
                     place.insert_before(&node, at.as_ref()).ok();
                 }
-                let in_use = node.node_name() == "FORM" && is_written(&node);
+                let whole = node.dyn_ref::<Element>().is_some_and(|element| {
+                    element.matches("form, [data-draft]").unwrap_or_default()
+                });
+                if let (Some(card), Some(goal)) = (node.dyn_ref(), child.dyn_ref())
+                    && is_decided(goal)
+                {
+                    forget_writing(card);
+                }
+                let in_use = whole && is_written(&node);
+                if in_use {
+                    mark_moved(&node, &child);
+                }
                 if !in_use && !is_live(&node, &child) {
                     align(&node, &child);
                 }
@@ -110,15 +172,15 @@ fn align_children(place: &Node, wanted: &Node) {
             }
         }
     }
-    while let Some(rest) = at {
-        at = rest.next_sibling();
+    for rest in within(at).collect::<Vec<_>>() {
         if !is_written(&rest) {
             place.remove_child(&rest).ok();
         }
     }
 }
 
-fn align(node: &Node, wanted: &Node) {
+/// Turns a node into another one of the same name.
+pub fn align(node: &Node, wanted: &Node) {
     if node.is_equal_node(Some(wanted)) {
         return;
     }
@@ -152,8 +214,8 @@ fn align_attributes(element: &Element, wanted: &Element) {
     }
 }
 
-fn value(option: &Element) -> String {
-    option.get_attribute("value").unwrap_or_default()
+fn value(field: &Element) -> String {
+    field.get_attribute("value").unwrap_or_default()
 }
 
 /// A field that nobody has changed: it shows what it is given. Browsers show what was once typed

@@ -1,9 +1,6 @@
 //! In the browser: the rail's content is put in place as it comes, and the Space's news are heard.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::HashMap,
-};
+use std::{cell::RefCell, collections::HashMap};
 
 use gloo_net::http::Request;
 use gloo_timers::callback::Timeout;
@@ -11,18 +8,21 @@ use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use serde::Deserialize;
 use wasm_bindgen::JsCast;
 use web_sys::{
-    Element, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement, VisibilityState,
+    Element, EventTarget, HtmlElement, HtmlFormElement, HtmlInputElement, HtmlTextAreaElement,
+    Storage, VisibilityState,
 };
 
+pub use super::cards::act_on_card;
 use super::{
+    cards::leave_cards,
     chat::around,
-    forms::{has_writing, listed, send_form},
+    forms::{bring_back, forget_writing, has_writing, listed, send_form},
     here::{Source, close_later},
-    morph::put_element,
+    morph::{align, is_decided, parse, put_element},
     served::fetch_text,
 };
 use crate::{
-    app::state::panel::InRail,
+    app::state::panel::{InRail, Told},
     domain::{error::ApiError, id::RunId, news::News},
 };
 
@@ -33,12 +33,10 @@ const LOST_MS: u32 = 3_000;
 /// How near the end somebody must be reading for the rail to follow the words.
 const NEAR_END: i32 = 120;
 
-/// What can be gone through by keys.
-const CARDS: &str = "[data-draft], .chat-turn";
+/// Where the run is noted that was last followed, until it has ended.
+const FOLLOWED: &str = "rail-run";
 
 thread_local! {
-    /// Which card was last turned over to another branch by a key.
-    static LAST_TURN: Cell<Option<usize>> = const { Cell::new(None) };
     /// How often each draft was asked for.
     static ASKED: RefCell<HashMap<String, u32>> = RefCell::default();
 }
@@ -66,6 +64,15 @@ fn put(patch: &Patch) {
     match by_id(&patch.id) {
         // What somebody is writing stays.
         Some(element) if has_writing(&element) => {}
+        // In a chat it has arrows and tools that the patch knows nothing of.
+        Some(element) if element.matches(".chat-turn").unwrap_or_default() => {
+            let wanted = parse(&patch.html).map(|wanted| wanted.query_selector_all("li > [id]"));
+            for piece in wanted.map(listed).unwrap_or_default() {
+                if let Some(known) = by_id(&piece.id()) {
+                    align(&known, &piece);
+                }
+            }
+        }
         Some(element) => put_element(&element, &patch.html),
         None => {
             if let Some(place) = by_id(&patch.into) {
@@ -86,8 +93,8 @@ impl Following {
     }
 
     /// Follows a run, or several with commas between them: their pieces are put in place, and `told` hears
-    /// whether all is over.
-    pub fn open(self, run: &str, told: impl Fn(bool) + Clone + 'static) {
+    /// how they stand. What is lost is told after a pause, so that it can be looked at again.
+    pub fn open(self, run: &str, told: impl Fn(Told) + Clone + 'static) {
         let lost = told.clone();
         let on_patch = move |data: String| {
             let patch: Patch = serde_json::from_str(&data).unwrap_or_default();
@@ -99,9 +106,12 @@ impl Following {
             if patch.over {
                 self.close();
             }
-            told(patch.over);
+            told(if patch.over { Told::Over } else { Told::More });
         };
-        let on_lost = move || lost(true);
+        let on_lost = move || {
+            let lost = lost.clone();
+            Timeout::new(LOST_MS, move || lost(Told::Lost)).forget();
+        };
         let source = Source::open(&format!("/rail/runs/{run}"), on_patch, on_lost);
         close_later(self.0.try_update_value(|open| std::mem::replace(open, source)).flatten());
     }
@@ -138,18 +148,53 @@ pub async fn rail_content(at: &str, conversation: &str) -> Result<String, ApiErr
     fetch_text(&address).await
 }
 
-/// Puts content into the rail, and says what it is.
-pub fn show_rail(body: NodeRef<Div>, content: &str) -> Option<InRail> {
-    let body = body.try_get_untracked().flatten()?;
-    body.set_inner_html(content);
-    scroll_to_end();
-    let talk = by_id("talk")?;
+/// What the rail's content is.
+pub fn in_rail(content: &str) -> Option<InRail> {
+    let talk = parse(content)?.first_element_child()?;
     let said = |name: &str| talk.get_attribute(name).unwrap_or_default();
     Some(InRail {
         conversation: said("data-conversation"),
         run: said("data-run"),
+        ended: said("data-ended"),
         name: said("data-name"),
     })
+}
+
+/// Puts content into the rail. The same conversation stays where it is read, with what is written in it,
+/// unless its end is asked for.
+pub fn show_rail(body: NodeRef<Div>, content: &str, to_end: bool) {
+    let wanted = parse(content).and_then(|parsed| parsed.first_element_child());
+    let (Some(body), Some(wanted)) = (body.try_get_untracked().flatten(), wanted) else { return };
+    let conversation = |talk: &Element| talk.get_attribute("data-conversation");
+    let known = by_id("talk").filter(|talk| conversation(talk) == conversation(&wanted));
+    let follows = to_end || known.is_none() || reads_the_end();
+    match known {
+        Some(talk) => {
+            align(&talk, &wanted);
+            // Nothing was said of what was loaded above.
+            for card in all("#turns [data-stale] [data-state=pending]") {
+                put_draft(&card.get_attribute("data-draft").unwrap_or_default(), || ());
+            }
+        }
+        None => {
+            body.set_inner_html(content);
+            bring_back_drafts();
+        }
+    }
+    if follows {
+        scroll_to_end();
+    }
+}
+
+/// Puts what was written on drafts, and not decided, back into their cards.
+fn bring_back_drafts() {
+    for form in all("#rail-body form[data-save]:not([data-unsaved])") {
+        if bring_back(form.unchecked_ref())
+            && let Ok(Some(folded)) = form.closest("details")
+        {
+            folded.set_attribute("open", "").unwrap_or_default();
+        }
+    }
 }
 
 /// Loads earlier messages once their button comes into sight.
@@ -169,14 +214,10 @@ fn put_earlier() {
             button.set_attribute("data-load", &address).unwrap_or_default();
             return;
         };
-        let (Some(turns), Some(body)) = (by_id("turns"), scroller()) else { return };
+        let (Some(row), Some(body)) = (button.parent_element(), scroller()) else { return };
         let below = body.scroll_height() - body.scroll_top();
-        button.remove();
-        turns.insert_adjacent_html("afterbegin", &html).unwrap_or_default();
-        // The button that came along stands above the list, as the first one did.
-        if let Some(more) = by_id("earlier") {
-            turns.before_with_node_1(&more).unwrap_or_default();
-        }
+        row.set_outer_html(&html);
+        bring_back_drafts();
         body.set_scroll_top(body.scroll_height() - below);
     });
 }
@@ -200,8 +241,15 @@ pub fn put_draft(id: &str, done: impl Fn() + 'static) {
         if let Ok(html) = html
             && is_last
         {
-            for element in all(&card).iter().filter(|card| !has_writing(card)) {
-                put_element(element, &html);
+            let wanted = parse(&html).and_then(|parsed| parsed.first_element_child());
+            let decided = wanted.is_some_and(|wanted| is_decided(&wanted));
+            for element in all(&card) {
+                if decided {
+                    forget_writing(&element);
+                }
+                if !has_writing(&element) {
+                    put_element(&element, &html);
+                }
             }
             done();
         }
@@ -257,21 +305,26 @@ pub fn is_in(event: &web_sys::Event, selector: &str) -> bool {
 
 /// Calls back for every press of the pointer, wherever it is.
 pub fn on_pointer_down(act: impl Fn(&web_sys::Event) + 'static) {
-    let listener = window_event_listener(ev::pointerdown, move |event| act(&event));
+    let listener = window_event_listener(ev::pointerdown, move |event| {
+        // Who goes elsewhere does not go on from the card.
+        leave_cards(&event);
+        act(&event);
+    });
     on_cleanup(move || listener.remove());
 }
 
-/// What is marked on the page: in a field, or in its text.
-pub fn marked_text() -> String {
-    for area in all("main textarea") {
-        let Ok(area) = area.dyn_into::<HtmlTextAreaElement>() else { continue };
-        if let (Ok(Some(from)), Ok(Some(to))) = (area.selection_start(), area.selection_end())
-            && from < to
-        {
-            let letters: Vec<u16> = area.value().encode_utf16().collect();
-            let marked = letters.get(from as usize..to as usize).unwrap_or_default();
-            return String::from_utf16_lossy(marked);
-        }
+/// What is marked on the page: in the field that the cursor leaves, or in its text. Browsers keep what was once
+/// marked in every other field.
+pub fn marked_text(left: Option<EventTarget>) -> String {
+    let left = left.or_else(|| document().active_element().map(EventTarget::from));
+    let area = left.and_then(|left| left.dyn_into::<HtmlTextAreaElement>().ok());
+    if let Some(area) = area.filter(|area| area.matches("main textarea").unwrap_or_default())
+        && let (Ok(Some(from)), Ok(Some(to))) = (area.selection_start(), area.selection_end())
+        && from < to
+    {
+        let letters: Vec<u16> = area.value().encode_utf16().collect();
+        let marked = letters.get(from as usize..to as usize).unwrap_or_default();
+        return String::from_utf16_lossy(marked);
     }
     let selection = window().get_selection().ok().flatten();
     selection.map(|selection| String::from(selection.to_string())).unwrap_or_default()
@@ -308,57 +361,6 @@ pub fn post(address: &'static str, id: &RunId) {
     });
 }
 
-/// Goes from card to card, or presses a button of the one that has the cursor. Says whether there was
-/// something to do.
-pub fn act_on_card(key: char) -> bool {
-    let cards: Vec<HtmlElement> = all(CARDS)
-        .into_iter()
-        .filter_map(|element| element.dyn_into::<HtmlElement>().ok())
-        .filter(|element| element.offset_parent().is_some())
-        .collect();
-    let focused = document().active_element();
-    let here = focused.and_then(|element| element.closest(CARDS).ok().flatten());
-    let focused = cards.iter().position(|card| here.as_ref() == Some(card.unchecked_ref()));
-    // Another branch takes the place of the one that had the cursor.
-    let turned = LAST_TURN.take().filter(|at| matches!(key, 'h' | 'l') && *at < cards.len());
-    let at = focused.or(turned);
-    LAST_TURN.set(at.filter(|_| matches!(key, 'h' | 'l')));
-    let go = |to: usize| match cards.get(to) {
-        Some(card) => {
-            card.scroll_into_view_with_bool(true);
-            card.focus().is_ok()
-        }
-        None => false,
-    };
-    match (key, at) {
-        ('j', None) => go(0),
-        ('j', Some(at)) => go(at + 1),
-        ('k', Some(at)) if at > 0 => go(at - 1),
-        ('a' | 'e' | 'r' | 'h' | 'l' | 't', Some(at)) => {
-            let button = cards[at].query_selector(&format!("[data-key={key}]")).ok().flatten();
-            let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok())
-            else {
-                return false;
-            };
-            button.click();
-            let opened = button.closest("details[id*=edit], details[id*=reject]").ok().flatten();
-            let field = opened.and_then(|opened| {
-                opened.query_selector("textarea, input:not([type=hidden])").ok().flatten()
-            });
-            if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
-                field.focus().unwrap_or_default();
-            }
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Whether somebody is writing in the rail.
-pub fn writing_in_rail() -> bool {
-    scroller().is_some_and(|body| has_writing(&body))
-}
-
 /// Whether something in the rail waits for an answer: a draft, or what was said last.
 pub fn waits_in_rail() -> bool {
     let waits = "#rail-body :is([data-draft]:is([data-state=pending], [data-state=conflict]), \
@@ -384,17 +386,48 @@ pub fn hold_pointer(event: &web_sys::PointerEvent) {
 pub fn resize_rail(width: i32) -> i32 {
     let room = window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1280.0);
     let width = width.clamp(280, (room as i32 * 3 / 5).max(281));
+    set_length("--rail-width", width);
+    width
+}
+
+/// Tells the page how high the bar is, once it shows what was just changed.
+pub fn measure_bar() {
+    request_animation_frame(|| {
+        let bar = by_id("bar").and_then(|bar| bar.dyn_into::<HtmlElement>().ok());
+        set_length("--bar-height", bar.map_or(0, |bar| bar.offset_height()));
+    });
+}
+
+fn set_length(name: &str, pixels: i32) {
     if let Some(root) = document().document_element()
         && let Ok(root) = root.dyn_into::<HtmlElement>()
     {
-        root.style().set_property("--rail-width", &format!("{width}px")).unwrap_or_default();
+        root.style().set_property(name, &format!("{pixels}px")).unwrap_or_default();
     }
-    width
 }
 
 /// Remembers something in this browser.
 pub fn remember(name: &str, value: &str) {
     super::keep_draft(name, value);
+}
+
+/// What this tab was following, for the page after this one: another tab's answers are not its own.
+fn followed() -> Option<Storage> {
+    window().session_storage().ok().flatten()
+}
+
+/// Notes which run this tab follows.
+pub fn note_followed(run: &str) {
+    if let Some(tab) = followed() {
+        // Without room an answer that was left alone is not counted elsewhere.
+        tab.set_item(FOLLOWED, run).unwrap_or_default();
+    }
+}
+
+/// Whether this tab followed that run and did not hear its end.
+pub fn was_followed(run: &str) -> bool {
+    let kept = followed().and_then(|tab| tab.get_item(FOLLOWED).ok().flatten());
+    kept.as_deref() == Some(run)
 }
 
 /// A number that was remembered.

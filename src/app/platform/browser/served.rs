@@ -9,7 +9,7 @@ use gloo_net::http::{Request, Response};
 use gloo_timers::callback::Timeout;
 use leptos::{ev, html::Div, prelude::*, task::spawn_local};
 use leptos_router::hooks::use_location;
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
     Document, DomParser, Element, HtmlElement, HtmlFormElement, MouseEvent, SupportedType,
 };
@@ -17,12 +17,12 @@ use web_sys::{
 pub use super::forms::send_quiet_forms;
 use super::{
     chat::{around, hear_chat, shown_chat},
-    forms::{bring_back, has_writing, listed},
-    morph::put_content,
+    forms::{bring_back, has_writing, listed, show_reused},
+    morph::{align, put_content, put_element},
     rail::Following,
 };
 use crate::{
-    app::{components::notice::use_notices, pages::ServedPage},
+    app::{components::notice::use_notices, pages::ServedPage, state::panel::Told},
     domain::error::ApiError,
 };
 
@@ -40,6 +40,8 @@ thread_local! {
     static AGAIN: Cell<Option<(ServedPage, Callback<Reason>)>> = const { Cell::new(None) };
     /// Set while news wait to be shown.
     static NEWS: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    /// Whether messages that were loaded earlier are being looked at again.
+    static RENEWING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Why a page is loaded once more.
@@ -47,6 +49,8 @@ thread_local! {
 enum Reason {
     /// The person did something there.
     Done,
+    /// The person said something there: they see it, wherever they were looking.
+    Said,
     /// Something happened elsewhere: they stay where they are.
     News,
 }
@@ -87,17 +91,39 @@ pub fn served(page: ServedPage) -> AnyView {
             return;
         }
         scroll_to_end();
-        following.open(&run, move |over| {
-            if over {
-                followed.try_set_value(String::new());
-                refresh_served();
-            } else if is_at_end() {
-                scroll_to_end();
+        following.open(&run.clone(), move |told| match told {
+            Told::More if is_at_end() => scroll_to_end(),
+            Told::More => {}
+            Told::Over | Told::Lost => {
+                if followed.try_get_value().as_ref() == Some(&run) {
+                    followed.set_value(String::new());
+                    look_again();
+                }
             }
         });
     };
+    // The address of what is shown, and of what was asked for last.
+    let shown = StoredValue::new(String::new());
+    let wished = StoredValue::new(String::new());
     let settle = move |is_new: bool| {
         follow();
+        let in_chat = |one: &str| document().query_selector(one).ok().flatten();
+        if let Some(asked) = in_chat("#chat .seen").filter(|_| is_new) {
+            let asked: &HtmlElement = asked.unchecked_ref();
+            asked.scroll_into_view_with_bool(true);
+            asked.focus().unwrap_or_default();
+        }
+        // Where the end is there too, the page goes on from it as any other.
+        if in_chat("#chat-turns .later").is_none()
+            && let Some(home) = without_place(&wished.get_value())
+        {
+            shown.set_value(home.clone());
+            wished.set_value(home);
+        }
+        renew_in_sight();
+        if is_new {
+            show_reused();
+        }
         // Asked for with its place, the server knows this browser from now on.
         if let Some(place) = shown_chat(is_new) {
             spawn_local(async move {
@@ -110,9 +136,6 @@ pub fn served(page: ServedPage) -> AnyView {
     if page == ServedPage::Chat {
         hear_chat();
     }
-    // The address of what is shown, and of what was asked for last.
-    let shown = StoredValue::new(String::new());
-    let wished = StoredValue::new(String::new());
     let asked = StoredValue::new(0_u32);
     // Whether what the person did is not shown yet.
     let going = StoredValue::new(false);
@@ -122,10 +145,10 @@ pub fn served(page: ServedPage) -> AnyView {
         let number = asked.get_value();
         // News that come on the way must not lead back to where they were.
         let reason = if going.get_value() { Reason::Done } else { reason };
-        going.set_value(reason == Reason::Done);
+        going.set_value(reason != Reason::News);
         spawn_local(async move {
             let content = match reason {
-                Reason::Done => fetch_content(&wanted).await,
+                Reason::Done | Reason::Said => fetch_content(&wanted).await,
                 Reason::News => fetch_content(&with_leaf(&wanted)).await,
             };
             // Another page, or this one once more, may have been asked for meanwhile.
@@ -140,7 +163,7 @@ pub fn served(page: ServedPage) -> AnyView {
                     // What is shown is worth more than why it could not be loaded again.
                     Err(error) if before == wanted => board.tell(error.to_string()),
                     content => {
-                        place.set_inner_html(&content.unwrap_or_else(|error| failed(&error)));
+                        put_page(&place, &content.unwrap_or_else(|error| failed(&error)));
                         look_back();
                         if path(&before) != path(&wanted) {
                             scroll_to_end();
@@ -170,17 +193,40 @@ pub fn served(page: ServedPage) -> AnyView {
     // It stands until another page takes its place: once this one is gone, it does nothing.
     let again = Callback::new(move |reason| {
         if let Some(address) = wished.try_get_value() {
-            load.run((address, reason));
+            let home = (reason == Reason::Said).then(|| without_place(&address)).flatten();
+            load.run((home.unwrap_or(address), reason));
         }
     });
     AGAIN.set(Some((page, again)));
     let scrolled = window_event_listener(ev::scroll, |_| {
         load_earlier();
         bring_out_tools();
+        renew_in_sight();
     });
     on_cleanup(move || scrolled.remove());
     let waiting = if hydrating { "" } else { r#"<div class="skeleton block tall"></div>"# };
     view! { <div id=PLACE node_ref=place inner_html=waiting></div> }.into_any()
+}
+
+/// Puts another page in place. A chat that is shown already stays, with all that was loaded of it.
+fn put_page(place: &Element, content: &str) {
+    let chat = || document().get_element_by_id("chat");
+    let known = chat();
+    place.set_inner_html(content);
+    let (Some(known), Some(wanted)) = (known, chat()) else { return };
+    if known.get_attribute("data-chat") == wanted.get_attribute("data-chat") {
+        wanted.replace_with_with_node_1(&known).unwrap_or_default();
+        put_element(&known, &wanted.outer_html());
+    }
+}
+
+/// The address of a chat without the message that it was asked for, if it was. The browser's own address
+/// forgets it too: looking again, one sees the end.
+fn without_place(address: &str) -> Option<String> {
+    let (home, _) = address.split_once("?see=")?;
+    let history = window().history().ok()?;
+    history.replace_state_with_url(&JsValue::NULL, "", Some(home)).ok()?;
+    Some(home.to_owned())
 }
 
 /// The runs that the page follows, with commas between them; empty when there are none.
@@ -192,8 +238,12 @@ fn followed_run() -> String {
 /// How much of the page is below what is seen.
 fn below() -> f64 {
     let whole = document().document_element().map_or(0, |root| root.scroll_height());
-    let seen = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default();
-    f64::from(whole) - seen - window().scroll_y().unwrap_or_default()
+    f64::from(whole) - height() - window().scroll_y().unwrap_or_default()
+}
+
+/// How much of it is seen.
+fn height() -> f64 {
+    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default()
 }
 
 fn is_at_end() -> bool {
@@ -223,6 +273,10 @@ fn load_earlier() {
             link.set_attribute("data-earlier", "").unwrap_or_default();
             return;
         };
+        // What comes after it is there.
+        for rest in listed(earlier.query_selector_all(".later")) {
+            rest.remove();
+        }
         for tools in listed(earlier.query_selector_all(TOOLS)) {
             tools.set_inner_html(&format!("<template>{}</template>", tools.inner_html()));
         }
@@ -237,8 +291,7 @@ fn load_earlier() {
 /// then: a browser goes through all forms of a page whenever there is a new one, and every message has many.
 fn bring_out_tools() {
     let kept = listed(document().query_selector_all("#chat-turns template"));
-    let height =
-        window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default();
+    let height = height();
     // They stand as high as what they will stand in.
     let place =
         |kept: &Element| kept.parent_element().map(|tools| tools.get_bounding_client_rect());
@@ -249,9 +302,46 @@ fn bring_out_tools() {
     }
 }
 
-/// Loads the page that is shown once more. What somebody is writing on it stays.
+/// Looks once more at the messages in sight that were loaded earlier, when something has happened since.
+fn renew_in_sight() {
+    let stale = "#chat-turns > [data-stale]:not(.earlier, .later)";
+    let stale = listed(document().query_selector_all(stale));
+    let above = |turn: &Element| turn.get_bounding_client_rect().bottom() < 0.0;
+    let seen = |turn: &&Element| turn.get_bounding_client_rect().top() < height();
+    let Some(turn) = stale.get(stale.partition_point(above)).filter(seen).cloned() else { return };
+    let (id, path) = (turn.id(), location_pathname().unwrap_or_default());
+    let Some((_, message)) = id.split_once('-').filter(|_| !RENEWING.replace(true)) else { return };
+    let address = with_leaf(&format!("{path}?see={message}"));
+    spawn_local(async move {
+        let page = parsed(&address).await;
+        RENEWING.set(false);
+        let Ok(page) = page else { return };
+        turn.remove_attribute("data-stale").unwrap_or_default();
+        for wanted in listed(page.query_selector_all("#chat-turns > :not(.earlier, .later)")) {
+            let known = document().get_element_by_id(&wanted.id());
+            let is_old = |known: &Element| *known == turn || known.has_attribute("data-stale");
+            if let Some(known) = known.filter(is_old) {
+                align(&known, &wanted);
+            }
+        }
+        renew_in_sight();
+    });
+}
+
+/// Loads the page that is shown once more, at the place where this browser is by now. What somebody is writing
+/// on it stays.
 pub fn refresh_served() {
     load_again(Reason::Done);
+}
+
+/// Loads the page that is shown once more, and stays where it is: in another tab, this browser may be elsewhere.
+pub fn look_again() {
+    load_again(Reason::News);
+}
+
+/// Shows what was just said there.
+pub fn show_said() {
+    load_again(Reason::Said);
 }
 
 fn load_again(reason: Reason) {

@@ -3,7 +3,7 @@
 use leptos::{html::Div, prelude::*};
 
 use crate::{
-    app::state::panel::InRail,
+    app::state::panel::{InRail, Told},
     domain::{error::ApiError, id::RunId, news::News},
 };
 
@@ -18,7 +18,7 @@ impl Following {
     }
 
     /// Follows nothing.
-    pub fn open(self, _: &str, _: impl Fn(bool) + Clone + 'static) {}
+    pub fn open(self, _: &str, _: impl Fn(Told) + Clone + 'static) {}
 
     /// There is nothing to close.
     pub fn close(self) {}
@@ -29,10 +29,13 @@ pub async fn rail_content(_: &str, _: &str) -> Result<String, ApiError> {
     Ok(String::new())
 }
 
-/// There is nothing to put.
-pub fn show_rail(_: NodeRef<Div>, _: &str) -> Option<InRail> {
+/// Nothing is shown.
+pub fn in_rail(_: &str) -> Option<InRail> {
     None
 }
+
+/// There is nothing to put.
+pub fn show_rail(_: NodeRef<Div>, _: &str, _: bool) {}
 
 /// There is nothing to put.
 pub fn put_draft(_: &str, _: impl Fn() + 'static) {}
@@ -56,8 +59,11 @@ pub fn is_in(_: &leptos::web_sys::Event, _: &str) -> bool {
 /// Nobody presses on the server.
 pub fn on_pointer_down(_: impl Fn(&leptos::web_sys::Event) + 'static) {}
 
+/// There is no bar to measure.
+pub fn measure_bar() {}
+
 /// Nothing is marked on the server.
-pub fn marked_text() -> String {
+pub fn marked_text(_: Option<leptos::web_sys::EventTarget>) -> String {
     String::new()
 }
 
@@ -75,11 +81,6 @@ pub fn post(_: &'static str, _: &RunId) {}
 
 /// There is nothing to act on.
 pub fn act_on_card(_: char) -> bool {
-    false
-}
-
-/// Nobody writes on the server.
-pub fn writing_in_rail() -> bool {
     false
 }
 
@@ -107,4 +108,12 @@ pub fn remember(_: &str, _: &str) {}
 /// The server remembers nothing of a browser.
 pub fn read_number(_: &str) -> Option<u32> {
     None
+}
+
+/// Nothing is followed on the server.
+pub fn note_followed(_: &str) {}
+
+/// Nothing was followed on the server.
+pub fn was_followed(_: &str) -> bool {
+    false
 }

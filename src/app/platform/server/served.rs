@@ -26,8 +26,8 @@ pub fn served(page: ServedPage) -> AnyView {
 /// The page is being made.
 pub fn renew_served() {}
 
-/// The page is being made.
-pub fn refresh_served() {}
+/// Nobody speaks on the server.
+pub fn show_said() {}
 
 /// Nobody writes on the server.
 pub fn is_writing_served() -> bool {

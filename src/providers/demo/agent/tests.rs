@@ -1,6 +1,10 @@
 //! The seed's list of requests, each played to its end on a stage.
 
-use super::super::rehearsal::{Scene, Stage};
+use super::super::{
+    plan::plan,
+    rehearsal::{Scene, Stage, ask, turn, user, words},
+};
+use crate::domain::{message::PartBody, run::GO_ON};
 
 fn scene(calls: &[&str], lead: &str, answer: &str) -> Scene {
     let calls = calls.iter().map(|call| (*call).to_owned()).collect();
@@ -45,6 +49,39 @@ fn the_test_inputs_are_listed() {
 
     let answer = "There are 2 test inputs:\n\n1. What is 2+2?\n2. How do I bake bread?";
     assert_eq!(listed, scene(&["list_test_inputs {}"], LOOK_INPUTS, answer));
+}
+
+#[test]
+fn a_list_that_comes_in_pages_is_read_to_its_end() {
+    let mut stage = Stage::new();
+    stage.inputs = (1..=61).map(|at| (format!("t{at}"), format!("Number {at}."))).collect();
+
+    let listed = stage.say("What test inputs do I have?");
+
+    let pages = ["list_test_inputs {}", r#"list_test_inputs {"after":"t60"}"#];
+    assert_eq!(listed.calls, pages);
+    assert!(listed.answer.starts_with("There are 61 test inputs:"), "{}", listed.answer);
+    assert!(listed.answer.ends_with("\n61. Number 61."), "{}", listed.answer);
+}
+
+#[test]
+fn an_answer_that_broke_off_goes_on_where_it_did() {
+    let mut stage = Stage::new();
+    let whole = stage.say("Show me the current system prompt").answer;
+    let said = stage.turns.pop().unwrap();
+    let note = user("[Greenroom, not the person, adds:\nThe person is looking at a page.\n]");
+    for at in 0..=whole.len() {
+        let (begun, twice) = (&whole[..at / 2], &whole[at / 2..at]);
+        let mut turns = stage.turns.clone();
+        for piece in [begun, twice] {
+            turns.push(turn(said.role, PartBody::Text(piece.into())));
+            turns.extend([note.clone(), user(GO_ON)]);
+        }
+
+        let events = plan(&ask("You have tools.", &turns, &stage.tools));
+
+        assert_eq!(format!("{begun}{twice}{}", words(&events)), whole);
+    }
 }
 
 #[test]

@@ -8,9 +8,9 @@ use crate::{
         run::{StopReason, Usage},
     },
     providers::{
-        Ask, Dialect, Fault, ModelEvent, Quirks,
+        Ask, Dialect, Fault, ModelEvent, Quirks, built_in,
         tests::{
-            replay::{ASK, Answer, carried, play, replay, stream_of, unsigned},
+            replay::{ASK, Answer, carried, feed, play, replay, stream_of, unsigned},
             requests,
         },
     },
@@ -275,6 +275,63 @@ fn thoughts_have_several_names() {
     }
     let kept = answer(&[text("<think>Hm</think>Hi"), finish("stop"), done()]);
     assert_eq!(kept.text(), "<think>Hm</think>Hi");
+}
+
+/// What a server that parts nothing sends, in these pieces: the thoughts, and the words.
+fn parted(pieces: &[&str], reason: &str) -> (String, String) {
+    let quirks = Quirks { think_tags: true, ..Quirks::default() };
+    let said = pieces.iter().filter(|piece| !piece.is_empty()).map(|piece| text(piece));
+    let body = stream_of(&said.chain([finish(reason), done()]).collect::<Vec<_>>());
+    let bytes = vec![body.into()];
+    let answer = feed(Dialect::OpenaiChat, &Ask { quirks, ..ASK }, bytes);
+    assert_eq!(answer.error, None);
+    (answer.reasoning(), answer.text())
+}
+
+#[test]
+fn thoughts_in_tags_before_the_words_are_thoughts_wherever_they_are_cut() {
+    let whole = "\n<think>\nIs a < b? </thin Yes.</think>\n\nHi, <think> is a tag.</think>";
+    let expected: (String, String) =
+        ("Is a < b? </thin Yes.".into(), "Hi, <think> is a tag.</think>".into());
+    for at in 0..=whole.len() {
+        let (before, rest) = whole.split_at(at);
+        assert_eq!(parted(&[before, rest], "stop"), expected, "cut at {at}");
+        for second in 0..=rest.len() {
+            let (middle, after) = rest.split_at(second);
+            let pieces = [before, middle, after];
+            assert_eq!(parted(&pieces, "stop"), expected, "cut at {at} and {second} later");
+        }
+    }
+    let single: Vec<String> = whole.chars().map(String::from).collect();
+    let single: Vec<&str> = single.iter().map(String::as_str).collect();
+    assert_eq!(parted(&single, "stop"), expected, "letter by letter");
+}
+
+#[test]
+fn tags_that_are_not_before_the_words_or_have_no_end_lose_nothing() {
+    let cases = [
+        (" <thinking> aloud", "stop", "", " <thinking> aloud"),
+        ("Hi <think>Hm</think>", "stop", "", "Hi <think>Hm</think>"),
+        ("<thin", "stop", "", "<thin"),
+        ("<think>Half a thought</th", "length", "Half a thought</th", ""),
+        ("<think>\n\n</think>\n\nHi", "stop", "", "Hi"),
+        ("<think>Hm</think>", "stop", "Hm", ""),
+    ];
+    for (said, reason, thoughts, words) in cases {
+        for at in 0..=said.len() {
+            let (before, after) = said.split_at(at);
+            let expected = (thoughts.to_owned(), words.to_owned());
+            assert_eq!(parted(&[before, after], reason), expected, "{said:?} cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn servers_that_somebody_runs_may_tell_thoughts_in_tags() {
+    let known = |service| built_in(service).map(|known| known.quirks.think_tags);
+
+    assert_eq!(["ollama", "llamacpp", "vllm"].map(known), [Some(true); 3]);
+    assert_eq!(["openai", "anthropic", "openrouter"].map(known), [Some(false); 3]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Which addresses may be reached: those of the public internet, and nothing nearer.
+//! Which addresses are those of the public internet: what is asked for by somebody who does not run the server
+//! reaches nothing nearer.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -33,6 +34,23 @@ const PRIVATE_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
+/// The addresses that are counted together with this one: whoever has one address of IPv6 has some billions of
+/// them.
+pub fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        IpAddr::V4(address) => address.into(),
+    }
+}
+
+/// The same as a word to count by. What is no address stands for itself.
+pub fn neighbourhood_word(address: &str) -> String {
+    match address.parse() {
+        Ok(address) => neighbourhood(address).to_string(),
+        Err(_) => address.to_owned(),
+    }
+}
+
 /// Whether an address is one of the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -53,6 +71,16 @@ pub fn is_public(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_addresses_of_one_house_are_counted_together() {
+        let word = neighbourhood_word;
+        assert_eq!(word("2001:db8:1:2:3:4:5:6"), word("2001:db8:1:2::9"));
+        assert_ne!(word("2001:db8:1:2::9"), word("2001:db8:1:3::9"));
+        assert_eq!(word("::ffff:10.0.0.1"), "10.0.0.1");
+        assert_eq!(word("10.0.0.1"), "10.0.0.1");
+        assert_eq!(word(""), "");
+    }
 
     #[test]
     fn only_the_public_internet_is_public() {

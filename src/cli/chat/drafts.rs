@@ -1,0 +1,140 @@
+//! Drafts in a line: what waits, accepting some of it, rejecting it.
+
+use std::collections::BTreeMap;
+
+use super::{Talk, follow::notice};
+use crate::{
+    cli::exit::Failure,
+    domain::{
+        diff::SegmentKind,
+        error::ApiError,
+        id::ChangeId,
+        proposal::{Approval, Proposal, ProposedField},
+    },
+};
+
+/// Says that something waits, if something does, and names what was not shown yet.
+pub async fn remind(talk: &mut Talk) -> Result<(), Failure> {
+    let drafts = talk.stage.drafts(&talk.session.id).await?;
+    match drafts.len() {
+        0 => {}
+        1 => notice("A draft waits for your decision: /drafts shows it."),
+        many => notice(&format!("{many} drafts wait for your decision: /drafts shows them.")),
+    }
+    let ids = |drafts: &[Proposal]| -> Vec<ChangeId> {
+        drafts.iter().map(|draft| draft.id.clone()).collect()
+    };
+    if ids(&drafts) != ids(&talk.drafts) {
+        for (place, draft) in (1..).zip(&drafts) {
+            notice(&headline(place, draft));
+        }
+        talk.drafts = drafts;
+    }
+    Ok(())
+}
+
+/// Shows what waits.
+pub async fn show(talk: &mut Talk) -> Result<(), Failure> {
+    talk.drafts = talk.stage.drafts(&talk.session.id).await?;
+    if talk.drafts.is_empty() {
+        notice("Nothing waits for your decision.");
+    }
+    for (place, draft) in (1..).zip(&talk.drafts) {
+        notice(&headline(place, draft));
+        if !draft.reason.is_empty() {
+            notice(&format!("   because: {}", draft.reason));
+        }
+        for field in &draft.diff {
+            notice(&format!("   {}: {}", field.label, marked(field)));
+        }
+    }
+    Ok(())
+}
+
+fn headline(place: usize, draft: &Proposal) -> String {
+    format!("{place}. {} ({})", draft.summary, draft.title)
+}
+
+/// A field with what would go and what would come, each change with its number.
+fn marked(field: &ProposedField) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for segment in &field.segments {
+        if let Some(hunk) = segment.hunk.filter(|hunk| Some(*hunk) != last) {
+            out.push_str(&format!("⟨{hunk}⟩"));
+        }
+        last = segment.hunk.or(last);
+        match segment.kind {
+            SegmentKind::Same => out.push_str(&segment.text),
+            SegmentKind::Folded => out.push_str(&format!("… {} …", segment.text)),
+            SegmentKind::Removed => out.push_str(&format!("[-{}-]", segment.text)),
+            SegmentKind::Added => out.push_str(&format!("{{+{}+}}", segment.text)),
+        }
+    }
+    out
+}
+
+/// Accepts a draft: `N`, or `N HUNKS`.
+pub async fn accept(talk: &Talk, rest: &str) -> Result<(), Failure> {
+    let (place, hunks) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let draft = chosen(talk, place)?;
+    let approval = match hunks.trim() {
+        "" => Approval::default(),
+        hunks => some_of(draft, hunks)?,
+    };
+    talk.stage.accept(&draft.id, approval).await?;
+    notice(&format!("Accepted: {}", draft.summary));
+    Ok(())
+}
+
+/// Rejects a draft: `N`, or `N REASON`.
+pub async fn reject(talk: &Talk, rest: &str) -> Result<(), Failure> {
+    let (place, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let draft = chosen(talk, place)?;
+    talk.stage.reject(&draft.id, reason.trim()).await?;
+    notice(&format!("Rejected: {}", draft.summary));
+    Ok(())
+}
+
+/// The draft that was last shown under a number: another one may stand there by now.
+fn chosen<'talk>(talk: &'talk Talk, place: &str) -> Result<&'talk Proposal, Failure> {
+    let number: usize = if place.is_empty() { 1 } else { place.parse().unwrap_or_default() };
+    let draft = number.checked_sub(1).and_then(|at| talk.drafts.get(at));
+    draft.ok_or_else(|| Failure::usage("No draft was shown under this number. /drafts shows them."))
+}
+
+/// Some changes of a draft. With several fields they are numbered within each: `name:0 prompt:1,2`.
+fn some_of(draft: &Proposal, text: &str) -> Result<Approval, Failure> {
+    if draft.revision.is_none() {
+        let rule = "Something new is accepted whole.";
+        return Err(ApiError::invalid("hunks", rule).into());
+    }
+    let only = match draft.diff.as_slice() {
+        [field] => Some(field.field.clone()),
+        _ => None,
+    };
+    let mut hunks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for word in text.split_whitespace() {
+        let (field, numbers) = match (word.split_once(':'), &only) {
+            (Some((field, numbers)), _) => (field.to_owned(), numbers),
+            (None, Some(only)) => (only.clone(), word),
+            (None, None) => {
+                let names: Vec<&str> =
+                    draft.diff.iter().map(|field| field.field.as_str()).collect();
+                let told = format!("Say of which field: {}:0,1.", names.join(":0,1 or "));
+                return Err(Failure::usage(told));
+            }
+        };
+        let numbers: Result<Vec<usize>, _> = numbers.split(',').map(str::parse).collect();
+        let numbers =
+            numbers.map_err(|_| Failure::usage("Changes are named by their numbers: 0,2."))?;
+        let shown = draft.diff.iter().find(|shown| shown.field == field);
+        let shown = shown.map_or(0, ProposedField::choices);
+        if let Some(odd) = numbers.iter().find(|number| **number >= shown) {
+            let told = format!("The draft has no change {odd} of {field}. /drafts shows them.");
+            return Err(Failure::usage(told));
+        }
+        hunks.entry(field).or_default().extend(numbers);
+    }
+    Ok(Approval { revision: draft.revision, hunks: Some(hunks), ..Approval::default() })
+}

@@ -1,0 +1,271 @@
+//! Following an answer: its words go out as they come, and Ctrl-C stops it.
+
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+};
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::{
+    cli::{
+        exit::{Exit, Failure},
+        stage::Stage,
+        tui::clean::{Cleaning, clean},
+    },
+    domain::{
+        error::ApiError,
+        event::{RunEvent, Stamped},
+        id::RunId,
+        run::RunStatus,
+    },
+};
+
+/// How events are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The words, and nothing else.
+    Words,
+    /// Each event as a line of JSON.
+    Json,
+}
+
+/// What a person presses to stop something.
+pub struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    /// Listens from now on.
+    pub fn listen() -> io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// What something gives, unless somebody stops it before.
+    pub async fn before<T>(&mut self, done: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = done => Some(done),
+            () = self.next() => None,
+        }
+    }
+}
+
+/// How an answer came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, well or not.
+    Itself(Exit),
+    /// A person stopped it.
+    Stopped,
+    /// A person left before it ended.
+    Left,
+    /// Nobody reads it any more.
+    Unheard,
+}
+
+impl Ending {
+    /// The one of a run. An answer that was refused or cut off is done, and says so in its error: a
+    /// script must not take it for a whole one.
+    fn of(status: RunStatus, error: Option<&ApiError>) -> Self {
+        match (status, error) {
+            (RunStatus::Stopped, _) => Self::Stopped,
+            (RunStatus::Done, None) => Self::Itself(Exit::Done),
+            (RunStatus::Done, Some(_))
+            | (
+                RunStatus::Queued | RunStatus::Running | RunStatus::Failed | RunStatus::Interrupted,
+                _,
+            ) => Self::Itself(Exit::Failed),
+        }
+    }
+
+    /// How a command that waited for it ends.
+    pub fn exit(self) -> Exit {
+        match self {
+            Self::Itself(exit) => exit,
+            Self::Stopped | Self::Left => Exit::Interrupted,
+            Self::Unheard => Exit::Failed,
+        }
+    }
+}
+
+/// Prints an answer from an event on, up to its end.
+pub async fn follow(
+    stage: &Stage,
+    run: &RunId,
+    after: u64,
+    form: Form,
+    interrupts: &mut Interrupts,
+) -> Result<Ending, Failure> {
+    let mut events = stage.watch(run, after).await?;
+    let cleaning = io::stdout().is_terminal().then(Cleaning::default);
+    let mut printer = Printer { form, run, open_line: false, cleaning };
+    let mut stopped = false;
+    loop {
+        tokio::select! {
+            biased;
+            event = events.next() => {
+                let event = match event {
+                    Some(event) => event?,
+                    None => return Err(ApiError::Offline.into()),
+                };
+                if printer.print(&event).is_err() {
+                    // Whoever read it is gone, and nobody else waits for it.
+                    stage.stop(run).await?;
+                    return Ok(Ending::Unheard);
+                }
+                if let RunEvent::Ended { status, error, .. } = event.event {
+                    return Ok(Ending::of(status, error.as_ref()));
+                }
+            }
+            () = interrupts.next() => {
+                if std::mem::replace(&mut stopped, true) {
+                    return Ok(Ending::Left);
+                }
+                // It is stopped beside the watching, so that its last words are still printed.
+                let (stage, run) = (stage.clone(), run.clone());
+                tokio::spawn(async move {
+                    if let Err(error) = stage.stop(&run).await {
+                        tracing::warn!(%error, "the answer could not be stopped");
+                    }
+                });
+            }
+        }
+    }
+}
+
+struct Printer<'run> {
+    form: Form,
+    run: &'run RunId,
+    /// Whether words stand on the last line.
+    open_line: bool,
+    /// Takes out what a terminal would do, where there is one. Whoever reads a pipe gets all of it.
+    cleaning: Option<Cleaning>,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, event: &Stamped) -> io::Result<()> {
+        match self.form {
+            Form::Json => print_line(&as_json(self.run, event)),
+            Form::Words => self.print_words(&event.event),
+        }
+    }
+
+    fn print_words(&mut self, event: &RunEvent) -> io::Result<()> {
+        match event {
+            RunEvent::Text { delta, .. } if !delta.is_empty() => {
+                let shown = match &mut self.cleaning {
+                    Some(cleaning) => Cow::Owned(cleaning.add(delta)),
+                    None => Cow::Borrowed(delta.as_str()),
+                };
+                return self.write(&shown);
+            }
+            RunEvent::ToolCall { call, .. } => {
+                self.close_line()?;
+                tracing::debug!(tool = call.name, input = %call.input, "a tool is called");
+            }
+            RunEvent::ToolResult { result, took_ms, .. } => {
+                let failed = result.is_error;
+                tracing::debug!(
+                    tool = result.name,
+                    failed,
+                    took_ms,
+                    output = result.output,
+                    "a tool gave something"
+                );
+            }
+            RunEvent::Retrying { wait_ms, reason, .. } => {
+                notice(&format!("{reason} Trying again in {:.1} s.", *wait_ms as f64 / 1000.0));
+            }
+            RunEvent::Ended { status, error, spent, .. } => {
+                self.close_line()?;
+                tracing::debug!(
+                    status = status.word(),
+                    spent = spent.told(),
+                    first_token_ms = spent.first_token_ms,
+                    "the answer ended"
+                );
+                if let Some(told) = ended(*status, error.as_ref()) {
+                    notice(&told);
+                }
+            }
+            RunEvent::Text { .. }
+            | RunEvent::Started { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::Reasoning { .. }
+            | RunEvent::PartEnded { .. }
+            | RunEvent::StepEnded { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.open_line = !text.ends_with('\n');
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    fn close_line(&mut self) -> io::Result<()> {
+        if let Some(rest) = self.cleaning.as_mut().map(Cleaning::end) {
+            self.write(&rest)?;
+        }
+        match std::mem::take(&mut self.open_line) {
+            true => print_line(""),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What people are told of an end that is not simply the end.
+fn ended(status: RunStatus, error: Option<&ApiError>) -> Option<String> {
+    match (status, error) {
+        (_, Some(error)) => Some(error.to_string()),
+        (RunStatus::Stopped, None) => Some("Stopped. What was said is kept.".into()),
+        (RunStatus::Failed | RunStatus::Interrupted, None) => {
+            Some("The answer broke off. What was said is kept.".into())
+        }
+        (RunStatus::Done | RunStatus::Queued | RunStatus::Running, None) => None,
+    }
+}
+
+/// An event as a line: what it tells, its place and time, and the run.
+fn as_json(run: &RunId, event: &Stamped) -> String {
+    let mut told = json!(event.event);
+    if let Value::Object(told) = &mut told {
+        told.insert("run".into(), json!(run));
+        told.insert("seq".into(), json!(event.seq));
+        told.insert("at".into(), json!(event.at));
+    }
+    told.to_string()
+}
+
+/// Prints a line of what was asked for. A terminal is told nothing that it would do.
+pub fn print_line(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let line = if out.is_terminal() { clean(line) } else { Cow::Borrowed(line) };
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// Tells people something beside what they asked for. A terminal is told nothing that it would do.
+#[expect(clippy::print_stderr, reason = "standard output has nothing but what was asked for")]
+pub fn notice(text: &str) {
+    let text = if io::stderr().is_terminal() { clean(text) } else { Cow::Borrowed(text) };
+    eprintln!("{text}");
+}

@@ -1,0 +1,117 @@
+//! Sessions as a table, and what was last said in one.
+
+use serde_json::json;
+
+use super::follow::{Form, notice, print_line};
+use crate::domain::{
+    id::ConversationId,
+    message::{Message, Role},
+    terminal::{TerminalSession, TerminalTalk},
+};
+
+/// How wide a description may be in the table.
+const DESCRIPTION_CHARS: usize = 40;
+/// How much of a message is shown when a session is taken up again.
+const SHOWN_CHARS: usize = 2000;
+
+/// Prints all sessions.
+pub fn print_sessions(
+    sessions: &[TerminalSession],
+    current: Option<&ConversationId>,
+    form: Form,
+) -> std::io::Result<()> {
+    if form == Form::Json {
+        for session in sessions {
+            let mut told = json!(session);
+            told["current"] = json!(Some(&session.id) == current);
+            print_line(&told.to_string())?;
+        }
+        return Ok(());
+    }
+    if sessions.is_empty() {
+        notice("There are no sessions yet. Begin one with: greenroom chat");
+        return Ok(());
+    }
+    let rows: Vec<[String; 5]> = sessions.iter().map(|session| row(session, current)).collect();
+    for line in table(&rows) {
+        print_line(&line)?;
+    }
+    Ok(())
+}
+
+fn row(session: &TerminalSession, current: Option<&ConversationId>) -> [String; 5] {
+    let is_current = Some(&session.id) == current;
+    [
+        session.id.to_string(),
+        session.created_at.readable(),
+        cut(&session.description, DESCRIPTION_CHARS),
+        session.turns.to_string(),
+        if is_current { "*" } else { "" }.to_owned(),
+    ]
+}
+
+/// The rows under their heads, each column as wide as its widest word.
+fn table(rows: &[[String; 5]]) -> Vec<String> {
+    let heads = ["ID", "CREATED", "DESCRIPTION", "TURNS", "CURRENT"].map(str::to_owned);
+    let all = || std::iter::once(&heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let line = |row: &[String; 5]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    all().map(line).collect()
+}
+
+/// Shows what was last said, so that one knows where one was.
+pub fn show_talk(session: &TerminalSession, talk: &TerminalTalk) {
+    notice(&format!("Session {}: {}", session.id, session.title()));
+    if talk.earlier.is_some() {
+        notice("… (earlier messages are not shown)");
+    }
+    for message in &talk.messages {
+        notice(&shown(message));
+    }
+}
+
+fn shown(message: &Message) -> String {
+    let who = match message.role {
+        Role::User => ">",
+        Role::Assistant => "<",
+    };
+    format!("{who} {}", cut(message.text().trim(), SHOWN_CHARS))
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let mut letters = text.chars();
+    let mut kept: String = letters.by_ref().take(most).collect();
+    if letters.next().is_some() {
+        kept.pop();
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_columns_as_wide_as_their_words() {
+        let rows = [
+            ["a1".into(), "today".into(), "Größe".into(), "3".into(), "*".into()],
+            ["b2".into(), "yesterday".into(), String::new(), "12".into(), String::new()],
+        ];
+
+        assert_eq!(
+            table(&rows),
+            [
+                "ID  CREATED    DESCRIPTION  TURNS  CURRENT",
+                "a1  today      Größe        3      *",
+                "b2  yesterday               12",
+            ]
+        );
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("abcd", 4), "abcd");
+    }
+}

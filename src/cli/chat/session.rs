@@ -1,0 +1,116 @@
+//! Which session is talked in: the one that is named, the current one, or a new one.
+
+use super::{
+    Args, Current,
+    current::by_variable,
+    follow::notice,
+    settings_file::{self, SettingsFile},
+};
+use crate::{
+    cli::{
+        exit::{Exit, Failure},
+        stage::Stage,
+    },
+    domain::{
+        error::ApiError,
+        id::ConversationId,
+        terminal::{NewTerminal, TerminalChanges, TerminalSession},
+    },
+};
+
+/// The session that somebody means.
+pub async fn find(stage: &Stage, named: &str) -> Result<TerminalSession, Failure> {
+    stage.find(named).await.map_err(|error| match error {
+        ApiError::NotFound { .. } => Failure::new(
+            Exit::NotFound,
+            format!("There is no session “{named}”. See them with: greenroom chat --list-sessions"),
+        ),
+        error => error.into(),
+    })
+}
+
+/// The session that is meant, with what the options set.
+pub async fn resolve(
+    args: &Args,
+    stage: &Stage,
+    current: &Current,
+    flags: TerminalChanges,
+) -> Result<TerminalSession, Failure> {
+    let flags = TerminalChanges { description: args.description.clone(), ..flags };
+    let known = match (&args.session, args.new_session) {
+        (_, true) => None,
+        (Some(named), false) => Some(find(stage, named).await?),
+        (None, false) => current_session(stage, current).await?,
+    };
+    let Some(session) = known else { return begin(args, stage, flags).await };
+    // The session counts more than the file; still, whoever names one learns what is wrong with it.
+    if args.config.is_some() {
+        read_settings(args)?;
+    }
+    tracing::info!(session = %session.id, model = session.settings.model, "opened");
+    if flags.is_empty() {
+        return Ok(session);
+    }
+    let changed = stage.change(&session.id, flags).await?;
+    tracing::info!(session = %changed.id, model = changed.settings.model, "set");
+    Ok(changed)
+}
+
+/// The session that is current. One that a variable names must be there, unless a shell keeps it there;
+/// one that this terminal was used for may have gone.
+pub async fn current_session(
+    stage: &Stage,
+    current: &Current,
+) -> Result<Option<TerminalSession>, Failure> {
+    if let Some((variable, id)) = by_variable() {
+        let gone = match stage.session(&ConversationId::new(id.clone())).await {
+            Ok(session) => return Ok(Some(session)),
+            Err(ApiError::NotFound { .. }) if current.is_handed_over() => None,
+            Err(ApiError::NotFound { .. }) => Some("does not exist"),
+            Err(ApiError::InBin { .. }) => Some("is in the bin"),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(gone) = gone {
+            let told = format!(
+                "{variable} names the session {id}, which {gone}. Unset it, or begin another one \
+                 with --new-session."
+            );
+            return Err(Failure::new(Exit::NotFound, told));
+        }
+    }
+    let Some(id) = current.read() else { return Ok(None) };
+    match stage.session(&id).await {
+        Ok(session) => Ok(Some(session)),
+        Err(ApiError::NotFound { .. } | ApiError::InBin { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Begins a session with what the configuration says, and what the options say otherwise.
+async fn begin(
+    args: &Args,
+    stage: &Stage,
+    flags: TerminalChanges,
+) -> Result<TerminalSession, Failure> {
+    let file = read_settings(args)?;
+    let new = NewTerminal {
+        description: flags.description.clone().unwrap_or_default(),
+        settings: file.settings,
+        overrides: TerminalChanges { description: None, ..flags },
+    };
+    let session = stage.create(new).await?;
+    tracing::info!(session = %session.id, model = session.settings.model, "begun");
+    Ok(session)
+}
+
+/// What the configuration says. What is odd about it is told.
+fn read_settings(args: &Args) -> Result<SettingsFile, Failure> {
+    let path = args.settings_path();
+    let file = settings_file::read(&path)?;
+    tracing::info!(path = %path.display(), model = file.settings.model, "configuration read");
+    for warning in &file.warnings {
+        notice(&format!("greenroom: {warning}"));
+        tracing::warn!("{warning}");
+    }
+    Ok(file)
+}

@@ -1,0 +1,347 @@
+//! What waits: for keys, for what is told, and for the moment to draw.
+
+use std::{io, time::Duration};
+
+use crossterm::event::{Event as Input, EventStream, KeyEventKind, MouseEventKind};
+use futures_util::StreamExt;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    task::AbortHandle,
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
+};
+
+use super::{
+    event::{Effect, Event, Told},
+    render,
+    screen::Screen,
+    state::{Answer, MESSAGES, State},
+    theme::Theme,
+};
+use crate::{
+    cli::stage::{Kept, Stage},
+    domain::{
+        error::ApiError,
+        event::RunEvent,
+        id::{ConversationId, RunId},
+        terminal::{NewTerminal, Said, TerminalChanges, TerminalSession},
+    },
+};
+
+/// The least time between two drawings: about thirty a second.
+const FRAME: Duration = Duration::from_millis(33);
+/// How long leaving waits for an answer to be kept.
+const LEAVING: Duration = Duration::from_secs(3);
+
+/// Why the screen ended before somebody left.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    /// The terminal cannot be used.
+    #[error("The terminal cannot be used as a screen: {0}. Try --plain.")]
+    Terminal(#[from] io::Error),
+    /// What is talked to says no.
+    #[error("{0}")]
+    Told(#[from] ApiError),
+}
+
+/// Talks on a screen until somebody leaves. Every session that is opened is shown to `opened`, and the
+/// last one is given back.
+pub async fn run(
+    stage: Stage,
+    session: TerminalSession,
+    mut opened: impl FnMut(&ConversationId),
+) -> Result<TerminalSession, ScreenError> {
+    let talk = stage.talk(&session.id, MESSAGES).await?;
+    let theme = Theme::from_no_color(std::env::var_os("NO_COLOR").as_deref());
+    let mut screen = Screen::enter()?;
+    let (sender, mut told) = mpsc::unbounded_channel();
+    tokio::spawn(tell_problems(stage.clone(), sender.clone()));
+    let mut worker = Worker { stage, sender, following: None };
+    let (mut state, effects) = State::open(theme, screen.size(), session, talk);
+    let mut open = state.session.id.clone();
+    let mut going = worker.perform_all(effects, &mut screen)?;
+
+    let mut keys = EventStream::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut seconds = interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut drawn: Option<Instant> = None;
+    let mut stale = true;
+    while going == Going::On {
+        let due = drawn.map_or_else(Instant::now, |drawn| drawn + FRAME);
+        let event = tokio::select! {
+            biased;
+            () = sleep_until(due), if stale => {
+                let effects = render::settle(&mut state);
+                screen.draw(&state)?;
+                (drawn, stale) = (Some(Instant::now()), false);
+                going = worker.perform_all(effects, &mut screen)?;
+                continue;
+            }
+            input = keys.next() => match input {
+                Some(input) => read(input?),
+                None => break,
+            },
+            news = told.recv() => news.map(Event::Told),
+            _ = seconds.tick(), if state.answer != Answer::Idle => Some(Event::Second),
+            _ = terminate.recv() => break,
+            _ = hang_up.recv() => break,
+        };
+        if let Some(event) = event {
+            let effects = state.update(event);
+            going = worker.perform_all(effects, &mut screen)?;
+            stale = true;
+            // Many words may wait by now, and they are drawn together.
+            while let Ok(news) = told.try_recv() {
+                let effects = state.update(Event::Told(news));
+                going = going.and(worker.perform_all(effects, &mut screen)?);
+            }
+        }
+        if open != state.session.id {
+            open = state.session.id.clone();
+            opened(&open);
+        }
+    }
+    drop(screen);
+    worker.leave(&state, &mut told).await;
+    Ok(state.session)
+}
+
+/// Tells what is wrong with the operator's own tools, once they were looked at.
+async fn tell_problems(stage: Stage, sender: UnboundedSender<Told>) {
+    let problems = stage.tool_problems().await;
+    // Whoever left meanwhile need not know.
+    sender.send(Told::Problems(problems)).unwrap_or_default();
+}
+
+/// What an input is for the screen.
+fn read(input: Input) -> Option<Event> {
+    match input {
+        Input::Key(key) if key.kind != KeyEventKind::Release => Some(Event::Key(key)),
+        Input::Paste(text) => Some(Event::Paste(text)),
+        Input::Resize(columns, rows) => Some(Event::Resize(columns, rows)),
+        Input::Mouse(mouse) => match mouse.kind {
+            MouseEventKind::ScrollUp => Some(Event::Wheel(-1)),
+            MouseEventKind::ScrollDown => Some(Event::Wheel(1)),
+            _ => None,
+        },
+        Input::Key(_) | Input::FocusGained | Input::FocusLost => None,
+    }
+}
+
+/// Whether the screen stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    On,
+    Away,
+}
+
+impl Going {
+    fn and(self, other: Self) -> Self {
+        if self == Self::Away { self } else { other }
+    }
+}
+
+/// Does what the state wants done, each beside the others.
+struct Worker {
+    stage: Stage,
+    sender: UnboundedSender<Told>,
+    following: Option<AbortHandle>,
+}
+
+impl Worker {
+    fn perform_all(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> io::Result<Going> {
+        let mut going = Going::On;
+        for effect in effects {
+            match effect {
+                Effect::Leave => going = Going::Away,
+                Effect::Copy(text) => screen.copy(&text)?,
+                Effect::Mouse(mouse) => screen.mouse(mouse)?,
+                Effect::Redraw => screen.clear()?,
+                Effect::Suspend => screen.suspend()?,
+                Effect::Follow(run, after) => self.follow(run, after),
+                other => self.ask(other),
+            }
+        }
+        Ok(going)
+    }
+
+    /// Asks, and tells the state what came of it.
+    fn ask(&self, effect: Effect) {
+        let (stage, sender) = (self.stage.clone(), self.sender.clone());
+        tokio::spawn(async move {
+            let answer = asked(&stage, effect.clone()).await;
+            note(&answer);
+            let told = answer.unwrap_or_else(|error| Some(refused(effect, error.to_string())));
+            // Nobody listens once the screen is left.
+            told.into_iter().for_each(|told| sender.send(told).unwrap_or_default());
+        });
+    }
+
+    /// Hears a run, and no other any more.
+    fn follow(&mut self, run: RunId, after: u64) {
+        if let Some(other) = self.following.take() {
+            other.abort();
+        }
+        let (stage, sender) = (self.stage.clone(), self.sender.clone());
+        let task = tokio::spawn(async move {
+            let why = match hear(&stage, &run, after, &sender).await {
+                Ok(()) => return,
+                Err(why) => why,
+            };
+            sender.send(Told::Unheard(run, why.to_string())).unwrap_or_default();
+        });
+        self.following = Some(task.abort_handle());
+    }
+
+    /// Stops an answer that would end with this process, and waits until what was said is kept.
+    async fn leave(&self, state: &State, told: &mut UnboundedReceiver<Told>) {
+        let Some(run) = state.going().map(|going| going.run.clone()) else { return };
+        if self.stage.address().is_some() {
+            return;
+        }
+        let kept = async {
+            self.stage.stop(&run).await?;
+            while let Some(news) = told.recv().await {
+                match news {
+                    Told::Heard(_, event) if matches!(event.event, RunEvent::Ended { .. }) => break,
+                    Told::Unheard(..) => break,
+                    _ => {}
+                }
+            }
+            Ok::<_, ApiError>(())
+        };
+        match timeout(LEAVING, kept).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the answer could not be stopped"),
+            Err(_) => tracing::warn!("the answer did not end in time"),
+        }
+    }
+}
+
+/// Logs what came of asking: never what was said.
+fn note(answer: &Result<Option<Told>, ApiError>) {
+    match answer {
+        Ok(Some(Told::Said(said))) => {
+            let Said { run, left_out, .. } = said.as_ref();
+            let (session, model) = (&run.conversation_id, &run.model);
+            tracing::info!(%session, run = %run.id, model, "asked");
+            if let Some(told) = left_out.told() {
+                tracing::debug!("not sent: {told}");
+            }
+        }
+        Ok(Some(Told::Opened(session, _))) => {
+            tracing::info!(session = %session.id, model = session.settings.model, "opened");
+        }
+        Ok(Some(Told::Changed(session))) => {
+            tracing::info!(session = %session.id, model = session.settings.model, "set");
+        }
+        Ok(Some(Told::Deleted(session))) => tracing::info!(%session, "deleted"),
+        Ok(Some(Told::Decided(draft, word))) => tracing::info!(%draft, "{word}"),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "not done"),
+    }
+}
+
+/// What is told when something that was asked for did not work.
+fn refused(effect: Effect, why: String) -> Told {
+    match effect {
+        Effect::Say(..) => Told::NotSaid(why),
+        Effect::Earlier(session, _) => Told::NotEarlier(session, why),
+        Effect::Accept(..) | Effect::Reject(..) => Told::NotDecided(why),
+        Effect::Follow(..)
+        | Effect::Stop(_)
+        | Effect::Open(_)
+        | Effect::Begin(..)
+        | Effect::Sessions
+        | Effect::Change(..)
+        | Effect::Delete(_)
+        | Effect::Models
+        | Effect::Drafts(_)
+        | Effect::Copy(_)
+        | Effect::Mouse(_)
+        | Effect::Redraw
+        | Effect::Suspend
+        | Effect::Leave => Told::Failed(why),
+    }
+}
+
+/// Tells all that a run tells, up to its end.
+async fn hear(
+    stage: &Stage,
+    run: &RunId,
+    after: u64,
+    sender: &UnboundedSender<Told>,
+) -> Result<(), ApiError> {
+    let mut events = stage.watch(run, after).await?;
+    while let Some(event) = events.next().await {
+        let event = event?;
+        let over = matches!(event.event, RunEvent::Ended { .. });
+        if sender.send(Told::Heard(run.clone(), Box::new(event))).is_err() || over {
+            return Ok(());
+        }
+    }
+    Err(ApiError::Offline)
+}
+
+/// Asks for one thing.
+async fn asked(stage: &Stage, effect: Effect) -> Result<Option<Told>, ApiError> {
+    Ok(Some(match effect {
+        Effect::Say(session, words) => Told::Said(Box::new(stage.say(&session, &words).await?)),
+        Effect::Stop(run) => {
+            stage.stop(&run).await?;
+            return Ok(None);
+        }
+        Effect::Open(id) => {
+            let session = stage.session(&id).await?;
+            open(stage, session).await?
+        }
+        Effect::Begin(like, description) => {
+            let settings = like.settings;
+            let overrides = TerminalChanges::default();
+            let new = NewTerminal { description, settings, overrides };
+            let session = stage.create(new).await?;
+            tracing::info!(session = %session.id, "begun");
+            open(stage, session).await?
+        }
+        Effect::Earlier(session, until) => {
+            let talk = stage.earlier(&session, &until, MESSAGES).await?;
+            Told::Earlier(session, Box::new(talk))
+        }
+        Effect::Sessions => Told::Sessions(stage.sessions(Kept::InUse).await?),
+        Effect::Change(id, changes) => Told::Changed(Box::new(stage.change(&id, *changes).await?)),
+        Effect::Delete(id) => {
+            stage.delete(&id).await?;
+            Told::Deleted(id)
+        }
+        Effect::Models => Told::Models(stage.models().await?.0),
+        Effect::Drafts(session) => {
+            // What was proposed here comes first, and then what waits elsewhere.
+            let mut drafts = stage.drafts(&session).await?;
+            let here: Vec<_> = drafts.iter().map(|draft| draft.id.clone()).collect();
+            let all = stage.waiting().await?;
+            drafts.extend(all.into_iter().filter(|draft| !here.contains(&draft.id)));
+            Told::Drafts(drafts)
+        }
+        Effect::Accept(id, approval) => {
+            stage.accept(&id, *approval).await?;
+            Told::Decided(id, "accepted")
+        }
+        Effect::Reject(id, reason) => {
+            stage.reject(&id, &reason).await?;
+            Told::Decided(id, "rejected")
+        }
+        Effect::Follow(..)
+        | Effect::Copy(_)
+        | Effect::Mouse(_)
+        | Effect::Redraw
+        | Effect::Suspend
+        | Effect::Leave => return Ok(None),
+    }))
+}
+
+async fn open(stage: &Stage, session: TerminalSession) -> Result<Told, ApiError> {
+    let talk = stage.talk(&session.id, MESSAGES).await?;
+    Ok(Told::Opened(Box::new(session), Box::new(talk)))
+}

@@ -1,0 +1,115 @@
+//! What happens to the screen, and what it wants done.
+
+use crossterm::event::KeyEvent;
+
+use crate::domain::{
+    event::Stamped,
+    id::{ChangeId, ConversationId, MessageId, RunId},
+    model::Model,
+    proposal::{Approval, Proposal},
+    terminal::{Said, TerminalChanges, TerminalSession, TerminalTalk},
+};
+
+/// Something happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The window has so many columns and rows.
+    Resize(u16, u16),
+    /// The wheel turned so many lines down, or up.
+    Wheel(isize),
+    /// A second went by.
+    Second,
+    /// What was asked for is here.
+    Told(Told),
+}
+
+/// What is told by whom the terminal talks to.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// Another session is open, with what was said there last.
+    Opened(Box<TerminalSession>, Box<TerminalTalk>),
+    /// More of what was said in a session.
+    Earlier(ConversationId, Box<TerminalTalk>),
+    /// More of what was said in a session could not be had.
+    NotEarlier(ConversationId, String),
+    /// What a person said is kept, and is being answered.
+    Said(Box<Said>),
+    /// What a person said could not be kept.
+    NotSaid(String),
+    /// A run told something.
+    Heard(RunId, Box<Stamped>),
+    /// A run cannot be heard any more.
+    Unheard(RunId, String),
+    /// All sessions.
+    Sessions(Vec<TerminalSession>),
+    /// A session has other settings, or another name.
+    Changed(Box<TerminalSession>),
+    /// A session is in the bin.
+    Deleted(ConversationId),
+    /// The models there are.
+    Models(Vec<Model>),
+    /// What waits for a decision.
+    Drafts(Vec<Proposal>),
+    /// A draft was decided on.
+    Decided(ChangeId, &'static str),
+    /// What was decided on a draft could not be kept.
+    NotDecided(String),
+    /// What is wrong with the operator's own tools.
+    Problems(Vec<String>),
+    /// Something that was asked for did not work.
+    Failed(String),
+}
+
+/// Something is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Say this in a session.
+    Say(ConversationId, String),
+    /// Tell what a run tells after this event.
+    Follow(RunId, u64),
+    /// Stop a run.
+    Stop(RunId),
+    /// Open a session.
+    Open(ConversationId),
+    /// Begin a session like this one.
+    Begin(Box<TerminalSession>, String),
+    /// Tell what was said in a session up to this message.
+    Earlier(ConversationId, MessageId),
+    /// Tell which sessions there are.
+    Sessions,
+    /// Set something for a session.
+    Change(ConversationId, Box<TerminalChanges>),
+    /// Move a session into the bin.
+    Delete(ConversationId),
+    /// Tell which models there are.
+    Models,
+    /// Tell what waits for a decision in a session.
+    Drafts(ConversationId),
+    /// Accept a draft.
+    Accept(ChangeId, Box<Approval>),
+    /// Reject a draft.
+    Reject(ChangeId, String),
+    /// Put a text where it can be pasted from.
+    Copy(String),
+    /// Hear the mouse, or leave it to the terminal.
+    Mouse(Mouse),
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back to the shell until that brings us back.
+    Suspend,
+    /// Leave.
+    Leave,
+}
+
+/// Who hears the mouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mouse {
+    /// The wheel scrolls.
+    Ours,
+    /// The terminal, to select text by dragging.
+    Theirs,
+}

@@ -1,0 +1,158 @@
+//! Something is said, and the answer is heard word by word.
+
+use super::{
+    super::{clean::clean_line, entry::Ending, event::Effect},
+    Answer, Going, Pace, State, Tone,
+};
+use crate::{
+    cli::example::told_missing,
+    domain::{
+        event::{RunEvent, Stamped, fold},
+        id::RunId,
+        message::{Message, Part, PartBody, Role},
+        run::{Run, Spent},
+        terminal::Said,
+        timestamp::Timestamp,
+    },
+};
+
+/// How a message is called until the one that keeps it has named it.
+const UNNAMED: &str = "being-said";
+
+impl State {
+    /// Says what is written.
+    pub fn say(&mut self, words: String) -> Vec<Effect> {
+        self.transcript.push(spoken(&words));
+        self.transcript.unselect();
+        self.transcript.to_end();
+        self.answer = Answer::Asked { words: words.clone(), pace: Pace::Steady };
+        vec![Effect::Say(self.session.id.clone(), words)]
+    }
+
+    pub(super) fn said(&mut self, said: Said) -> Vec<Effect> {
+        if said.run.conversation_id != self.session.id {
+            return Vec::new();
+        }
+        if let Some(told) = said.left_out.told() {
+            self.tell(format!("Not sent: {told}."), Tone::Quiet);
+        }
+        if said.missing_tools != self.missing {
+            let told = told_missing(&self.session.settings.model, &said.missing_tools);
+            self.problems.extend(told.map(|told| clean_line(&told)));
+            self.missing = said.missing_tools;
+        }
+        let id = said.run.message_id.clone();
+        self.transcript.change(&UNNAMED.into(), |message| message.id = id);
+        let is_stopping = matches!(&self.answer, Answer::Asked { pace: Pace::Stopping, .. });
+        let mut effects = vec![self.follow(&said.run)];
+        if let (true, Answer::Going(going)) = (is_stopping, &mut self.answer) {
+            going.pace = Pace::Stopping;
+            effects.push(Effect::Stop(said.run.id));
+        }
+        effects
+    }
+
+    pub(super) fn not_said(&mut self, why: &str) {
+        if let Answer::Asked { words, .. } = std::mem::replace(&mut self.answer, Answer::Idle) {
+            self.transcript.remove(&UNNAMED.into());
+            if self.input.is_empty() {
+                self.input.replace(&words);
+            }
+        }
+        self.tell(why, Tone::Wrong);
+    }
+
+    /// Folds what a run tells into its message.
+    pub(super) fn heard(&mut self, run: &RunId, stamped: &Stamped) -> Vec<Effect> {
+        let Answer::Going(going) = &mut self.answer else { return Vec::new() };
+        if going.run != *run || stamped.seq <= going.heard {
+            return Vec::new();
+        }
+        going.heard = stamped.seq;
+        let reply = going.reply.clone();
+        match &stamped.event {
+            RunEvent::Started { model, .. } => {
+                let model = model.clone();
+                self.transcript.change(&reply, |message| message.model = model);
+            }
+            RunEvent::Retrying { attempt, reason, .. } => {
+                going.pace = Pace::Waiting(format!("{reason} Attempt {attempt} follows."));
+            }
+            RunEvent::Ended { status, stop, error, spent } => {
+                self.transcript.change(&reply, |message| {
+                    message.stop = *stop;
+                    message.spent = *spent;
+                });
+                self.transcript.end(&reply, Ending::of(*status, error.as_ref()));
+                self.answer = Answer::Idle;
+                return vec![Effect::Drafts(self.session.id.clone())];
+            }
+            RunEvent::Text { .. }
+            | RunEvent::Reasoning { .. }
+            | RunEvent::PartEnded { .. }
+            | RunEvent::ToolCall { .. }
+            | RunEvent::ToolResult { .. } => {
+                if let Pace::Waiting(_) = going.pace {
+                    going.pace = Pace::Steady;
+                }
+                let change = |message: &mut Message| {
+                    fold(&mut message.parts, stamped.at, &stamped.event);
+                };
+                self.transcript.change(&reply, change);
+            }
+            RunEvent::StepStarted { .. } | RunEvent::StepEnded { .. } => {}
+        }
+        Vec::new()
+    }
+
+    /// Listens again where something was heard since, and gives up otherwise.
+    pub(super) fn unheard(&mut self, run: &RunId, why: String) -> Vec<Effect> {
+        let Answer::Going(going) = &mut self.answer else { return Vec::new() };
+        if going.run != *run {
+            return Vec::new();
+        }
+        if going.heard > going.followed {
+            going.followed = going.heard;
+            return vec![Effect::Follow(run.clone(), going.heard)];
+        }
+        let reply = going.reply.clone();
+        self.transcript.end(&reply, Some(Ending::Failed(why)));
+        self.answer = Answer::Idle;
+        Vec::new()
+    }
+
+    /// Hears a run from its beginning. What was kept of its words comes again.
+    pub(super) fn follow(&mut self, run: &Run) -> Effect {
+        self.transcript.remove(&run.reply_id);
+        self.transcript.push(run.reply(Vec::new()));
+        self.answer = Answer::Going(Going {
+            run: run.id.clone(),
+            reply: run.reply_id.clone(),
+            heard: 0,
+            followed: 0,
+            seconds: 0,
+            pace: Pace::Steady,
+        });
+        Effect::Follow(run.id.clone(), 0)
+    }
+}
+
+/// What a person says, before anybody has kept it.
+fn spoken(words: &str) -> Message {
+    Message {
+        id: UNNAMED.into(),
+        parent_id: None,
+        role: Role::User,
+        parts: vec![Part {
+            id: UNNAMED.into(),
+            at: Timestamp::default(),
+            body: PartBody::Text(words.to_owned()),
+            carried: None,
+        }],
+        run_id: None,
+        model: String::new(),
+        stop: None,
+        spent: Spent::default(),
+        created_at: Timestamp::default(),
+    }
+}

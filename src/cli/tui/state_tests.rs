@@ -1,0 +1,448 @@
+//! The screen as a person uses it, without a screen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::json;
+
+use super::*;
+use crate::{
+    cli::tui::scene::{self, draft, ended, key, opened, press, run, said, text, typed},
+    domain::{
+        event::RunEvent,
+        message::Message,
+        proposal::Approval,
+        run::RunStatus,
+        terminal::{LeftOut, Said, TerminalChanges},
+    },
+};
+
+fn heard(state: &mut State, seq: u64, event: RunEvent) -> Vec<Effect> {
+    state.update(Event::Told(Told::Heard("run".into(), Box::new(scene::stamped(seq, event)))))
+}
+
+fn last_words(state: &State) -> String {
+    state.transcript.last().map(Message::text).unwrap_or_default()
+}
+
+#[test]
+fn what_is_said_is_answered_word_by_word() {
+    let mut state = opened();
+    typed(&mut state, "Hello");
+
+    let effects = press(&mut state, KeyCode::Enter);
+
+    assert_eq!(effects, [Effect::Say("session".into(), "Hello".into())]);
+    assert_eq!(state.answer, Answer::Asked { words: "Hello".into(), pace: Pace::Steady });
+    assert!(state.input.is_empty());
+    let effects = state.update(Event::Told(Told::Said(Box::new(said()))));
+    assert_eq!(effects, [Effect::Follow("run".into(), 0)]);
+    heard(&mut state, 1, RunEvent::Started { reply_id: "reply".into(), model: "demo".into() });
+    heard(&mut state, 2, text("Good "));
+    heard(&mut state, 3, text("day."));
+    heard(&mut state, 3, text("day."));
+    assert_eq!(last_words(&state), "Good day.", "what comes twice is heard once");
+    let effects = heard(&mut state, 4, ended(RunStatus::Done));
+    assert_eq!(state.answer, Answer::Idle);
+    assert_eq!(effects, [Effect::Drafts("session".into())]);
+}
+
+#[test]
+fn what_could_not_be_said_comes_back_into_the_field() {
+    let mut state = opened();
+    typed(&mut state, "Hello");
+    press(&mut state, KeyCode::Enter);
+
+    state.update(Event::Told(Told::NotSaid("There is no such model.".into())));
+
+    assert_eq!(state.input.text(), "Hello");
+    assert!(state.transcript.is_empty());
+    assert_eq!(state.notice, Some(("There is no such model.".into(), Tone::Wrong)));
+}
+
+#[test]
+fn the_first_ctrl_c_stops_the_answer_and_the_second_leaves() {
+    let mut state = scene::answering();
+    let stop = key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(stop, [Effect::Stop("run".into())]);
+    heard(&mut state, 9, text("The last words"));
+    assert!(last_words(&state).ends_with("The last words"), "words that still come are kept");
+
+    let leave = key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL);
+
+    assert_eq!(leave, [Effect::Leave]);
+}
+
+#[test]
+fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
+    let mut state = opened();
+    typed(&mut state, "half a thought");
+    let ctrl_c = |state: &mut State| key(state, KeyCode::Char('c'), KeyModifiers::CONTROL);
+
+    assert_eq!(ctrl_c(&mut state), []);
+    assert!(state.input.is_empty());
+    press(&mut state, KeyCode::Up);
+    assert_eq!(state.input.text(), "half a thought", "it is remembered");
+    typed(&mut state, "x");
+    assert_eq!(ctrl_c(&mut state), [], "something was typed between");
+    assert_eq!(ctrl_c(&mut state), [Effect::Leave]);
+}
+
+#[test]
+fn ctrl_c_before_an_answer_begins_stops_it_when_it_does() {
+    let mut state = opened();
+    typed(&mut state, "Hello");
+    press(&mut state, KeyCode::Enter);
+    typed(&mut state, "half a thought");
+
+    let first = key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL);
+    let mut other = state.clone();
+    let begun = state.update(Event::Told(Told::Said(Box::new(said()))));
+
+    assert_eq!(first, []);
+    assert_eq!(state.input.text(), "half a thought");
+    let run = said().run.id;
+    assert_eq!(begun, [Effect::Follow(run.clone(), 0), Effect::Stop(run)]);
+    assert_eq!(state.going().map(|going| going.pace.clone()), Some(Pace::Stopping));
+    assert_eq!(key(&mut other, KeyCode::Char('c'), KeyModifiers::CONTROL), [Effect::Leave]);
+}
+
+#[test]
+fn after_a_stopped_answer_the_second_ctrl_c_leaves_unless_one_goes_on() {
+    let mut state = scene::answering();
+    key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL);
+    heard(&mut state, 9, ended(RunStatus::Stopped));
+    let mut other = state.clone();
+    typed(&mut other, "x");
+
+    assert_eq!(key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL), [Effect::Leave]);
+    assert_eq!(key(&mut other, KeyCode::Char('c'), KeyModifiers::CONTROL), []);
+}
+
+#[test]
+fn words_of_an_answer_that_was_left_are_not_mixed_with_others() {
+    let mut state = scene::answering();
+    let (session, talk) = scene::session("other", Vec::new());
+    state.update(Event::Told(Told::Opened(Box::new(session), Box::new(talk))));
+
+    heard(&mut state, 9, text("lost"));
+    state.update(Event::Told(Told::Said(Box::new(said()))));
+
+    assert!(state.transcript.is_empty());
+    assert_eq!(state.answer, Answer::Idle);
+}
+
+#[test]
+fn an_answer_that_goes_on_is_heard_from_its_beginning() {
+    let (session, mut talk) =
+        scene::session("session", vec![scene::message("m", Role::User, "Hi")]);
+    talk.messages.push(run().reply(vec![scene::part("Half an ans")]));
+    talk.run = Some(run());
+
+    let (state, effects) = State::open(Theme::Plain, (80, 24), session, talk);
+
+    assert_eq!(effects, [Effect::Drafts("session".into()), Effect::Follow("run".into(), 0)]);
+    assert_eq!(last_words(&state), "", "its words come again");
+    assert_eq!(state.transcript.len(), 2);
+}
+
+#[test]
+fn an_answer_that_is_lost_is_looked_for_while_something_comes_of_it() {
+    let mut state = scene::answering();
+    let lost = || Event::Told(Told::Unheard("run".into(), "There is no connection.".into()));
+
+    assert_eq!(state.update(lost()), [Effect::Follow("run".into(), 2)]);
+    assert_eq!(state.update(lost()), []);
+
+    assert_eq!(state.answer, Answer::Idle);
+}
+
+#[test]
+fn commands_can_be_written() {
+    let mut state = opened();
+    let mut write = |words: &str| {
+        state.over = Over::Nothing;
+        typed(&mut state, words);
+        press(&mut state, KeyCode::Enter)
+    };
+    let model = TerminalChanges { model: Some("gpt-5.1".into()), ..TerminalChanges::default() };
+
+    assert_eq!(write("/model gpt-5.1"), [Effect::Change("session".into(), Box::new(model))]);
+    assert_eq!(write("/sessions"), [Effect::Sessions]);
+    assert_eq!(write("/drafts"), [Effect::Drafts("session".into())]);
+    assert_eq!(write("/exit"), [Effect::Leave]);
+    assert_eq!(write("/nonsense"), []);
+    assert_eq!(
+        state.notice,
+        Some(("There is no /nonsense. /help says what there is.".into(), Tone::Wrong))
+    );
+}
+
+#[test]
+fn several_lines_are_written_before_they_are_sent() {
+    let mut state = opened();
+    typed(&mut state, "one");
+    key(&mut state, KeyCode::Enter, KeyModifiers::ALT);
+    typed(&mut state, "two");
+    key(&mut state, KeyCode::Char('j'), KeyModifiers::CONTROL);
+    state.update(Event::Paste("three\nfour".into()));
+
+    let effects = press(&mut state, KeyCode::Enter);
+
+    assert_eq!(effects, [Effect::Say("session".into(), "one\ntwo\nthree\nfour".into())]);
+}
+
+#[test]
+fn a_session_is_chosen_described_and_deleted() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(2));
+    let sessions = vec![scene::session("session", vec![]).0, scene::session("other", vec![]).0];
+    state.update(Event::Told(Told::Sessions(sessions)));
+    typed(&mut state, "j");
+
+    typed(&mut state, "eMine");
+    let described = press(&mut state, KeyCode::Enter);
+    typed(&mut state, "d");
+    let deleted = press(&mut state, KeyCode::Char('y'));
+    typed(&mut state, "d");
+    let not_deleted = press(&mut state, KeyCode::Char('n'));
+    let opened = press(&mut state, KeyCode::Enter);
+
+    let mine = TerminalChanges { description: Some("Mine".into()), ..TerminalChanges::default() };
+    assert_eq!(described, [Effect::Change("other".into(), Box::new(mine))]);
+    assert_eq!(deleted, [Effect::Delete("other".into())]);
+    assert_eq!(not_deleted, []);
+    assert_eq!(opened, [Effect::Open("other".into())]);
+}
+
+#[test]
+fn what_is_done_in_the_list_is_done_to_the_session_that_it_was_begun_for() {
+    let mut state = opened();
+    let list = |names: [&str; 3]| {
+        let sessions = names.map(|name| scene::session(name, vec![]).0);
+        Event::Told(Told::Sessions(sessions.to_vec()))
+    };
+    press(&mut state, KeyCode::F(2));
+    state.update(list(["session", "one", "two"]));
+    typed(&mut state, "jjeMine");
+
+    // The list comes again, with the one that was written in last at the top.
+    state.update(list(["two", "session", "one"]));
+    let described = press(&mut state, KeyCode::Enter);
+    typed(&mut state, "d");
+    state.update(list(["one", "two", "session"]));
+    let deleted = press(&mut state, KeyCode::Char('y'));
+    let opened = press(&mut state, KeyCode::Enter);
+
+    let mine = TerminalChanges { description: Some("Mine".into()), ..TerminalChanges::default() };
+    assert_eq!(described, [Effect::Change("two".into(), Box::new(mine))]);
+    assert_eq!(deleted, [Effect::Delete("two".into())]);
+    assert_eq!(opened, [Effect::Open("two".into())]);
+}
+
+#[test]
+fn deleting_the_session_that_is_open_begins_another() {
+    let mut state = opened();
+
+    let effects = state.update(Event::Told(Told::Deleted("session".into())));
+
+    assert!(matches!(effects.as_slice(), [Effect::Begin(..)]), "{effects:?}");
+}
+
+#[test]
+fn a_model_is_chosen_from_the_list_or_written() {
+    let mut state = opened();
+    let models = ["demo", "gpt-5.1", "gpt-5.1-mini"].map(scene::model).to_vec();
+    let chosen = |state: &mut State, words: &str| {
+        press(state, KeyCode::F(3));
+        state.update(Event::Told(Told::Models(models.clone())));
+        typed(state, words);
+        match press(state, KeyCode::Enter).as_slice() {
+            [Effect::Change(_, changes)] => changes.model.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+
+    assert_eq!(chosen(&mut state, "mini").as_deref(), Some("gpt-5.1-mini"));
+    assert_eq!(chosen(&mut state, "persona:ann").as_deref(), Some("persona:ann"));
+    assert_eq!(chosen(&mut state, "").as_deref(), Some("demo"), "the one that speaks");
+}
+
+#[test]
+fn some_changes_of_a_draft_are_accepted() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one"), draft("two")])));
+    typed(&mut state, "j");
+    press(&mut state, KeyCode::Tab);
+    typed(&mut state, " ");
+
+    let effects = press(&mut state, KeyCode::Char('a'));
+
+    let approval = Approval {
+        revision: draft("two").revision,
+        hunks: Some([("systemPrompt".to_owned(), vec![0])].into()),
+        ..Approval::default()
+    };
+    assert_eq!(effects, [Effect::Accept("two".into(), Box::new(approval))]);
+    let after = state.update(Event::Told(Told::Decided("two".into(), "accepted")));
+    assert_eq!(after, [Effect::Drafts("session".into())]);
+    let Over::Review(review) = &state.over else { panic!("{:?}", state.over) };
+    assert_eq!(review.draft().map(|draft| draft.id.clone()), Some("one".into()));
+}
+
+#[test]
+fn a_draft_is_rejected_with_a_reason_or_put_in_other_words() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one")])));
+
+    typed(&mut state, "rToo long.");
+    let rejected = press(&mut state, KeyCode::Enter);
+    state.update(Event::Told(Told::NotDecided("There is no connection.".into())));
+    assert_eq!(press(&mut state, KeyCode::Enter), rejected, "the reason is still there");
+    state.update(Event::Told(Told::NotDecided("There is no connection.".into())));
+    press(&mut state, KeyCode::Esc);
+    press(&mut state, KeyCode::Char('e'));
+    state.update(Event::Paste(" Stop.".into()));
+    let accepted = key(&mut state, KeyCode::Char('s'), KeyModifiers::CONTROL);
+
+    assert_eq!(rejected, [Effect::Reject("one".into(), "Too long.".into())]);
+    let words = json!({"systemPrompt": "Be short and kind.\nAsk twice. Stop."});
+    let approval = Approval {
+        revision: draft("one").revision,
+        hunks: None,
+        patch: words.as_object().cloned().unwrap_or_default(),
+    };
+    assert_eq!(accepted, [Effect::Accept("one".into(), Box::new(approval))]);
+}
+
+#[test]
+fn after_a_decision_that_was_refused_the_drafts_are_asked_for_again() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one"), draft("two")])));
+    press(&mut state, KeyCode::Char('a'));
+
+    let effects = state.update(Event::Told(Told::NotDecided("It was rejected.".into())));
+    state.update(Event::Told(Told::Drafts(vec![draft("two")])));
+
+    assert_eq!(effects, [Effect::Drafts("session".into())]);
+    assert_eq!(state.notice, Some(("It was rejected.".into(), Tone::Wrong)));
+    let Over::Review(review) = &state.over else { panic!("{:?}", state.over) };
+    assert_eq!(review.draft().map(|draft| draft.id.clone()), Some("two".into()));
+}
+
+#[test]
+fn nothing_that_was_written_about_a_draft_is_lost() {
+    let mut state = opened();
+    typed(&mut state, "half a thought");
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one"), draft("two")])));
+    let ctrl = |state: &mut State, letter| key(state, KeyCode::Char(letter), KeyModifiers::CONTROL);
+
+    // An error leaves the words where they were, and putting them aside keeps them.
+    typed(&mut state, "e");
+    state.update(Event::Paste(" Stop.".into()));
+    let first = ctrl(&mut state, 's');
+    state.update(Event::Told(Told::NotDecided("There is no connection.".into())));
+    press(&mut state, KeyCode::Esc);
+    typed(&mut state, "jke");
+    let second = ctrl(&mut state, 's');
+    assert_eq!(first, second);
+    assert!(matches!(first.as_slice(), [Effect::Accept(id, _)] if *id == "one".into()));
+    state.update(Event::Told(Told::NotDecided("There is no connection.".into())));
+
+    // Ctrl-C closes the panel and nothing else; Up brings the words back.
+    assert_eq!(ctrl(&mut state, 'c'), []);
+    assert!(matches!(state.over, Over::Nothing));
+    assert_eq!(state.input.text(), "half a thought");
+    press(&mut state, KeyCode::Up);
+    assert_eq!(state.input.text(), "Be short and kind.\nAsk twice. Stop.");
+
+    // So they do when the draft is decided on elsewhere meanwhile.
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one"), draft("two")])));
+    typed(&mut state, "rToo long.");
+    state.update(Event::Told(Told::Drafts(vec![draft("two")])));
+    press(&mut state, KeyCode::Esc);
+    state.input.clear();
+    press(&mut state, KeyCode::Up);
+    assert_eq!(state.input.text(), "Too long.");
+}
+
+#[test]
+fn what_is_wrong_with_tools_is_shown_until_somebody_hides_it() {
+    let mut state = opened();
+    let problems = vec!["tools.yaml, line 1: one".to_owned(), "tools.yaml, line 2: two".to_owned()];
+    state.update(Event::Told(Told::Problems(problems.clone())));
+
+    typed(&mut state, "x");
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(state.problems, problems);
+    press(&mut state, KeyCode::F(6));
+
+    assert!(state.problems.is_empty());
+}
+
+#[test]
+fn accepting_nothing_asks_why() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one")])));
+    typed(&mut state, " ");
+    press(&mut state, KeyCode::Tab);
+    typed(&mut state, " ");
+
+    assert_eq!(press(&mut state, KeyCode::Char('a')), []);
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Reject("one".into(), String::new())]);
+}
+
+#[test]
+fn the_selected_message_and_its_code_are_copied() {
+    let answer = "Do this:\n\n```\nmake run\n```\n";
+    let messages = vec![
+        scene::message("m0", Role::User, "How?"),
+        scene::message("m1", Role::Assistant, answer),
+    ];
+    let (session, talk) = scene::session("session", messages);
+    let (mut state, _) = State::open(Theme::Plain, (80, 24), session, talk);
+
+    let last = key(&mut state, KeyCode::Char('y'), KeyModifiers::CONTROL);
+    state.settle(78, 20);
+    press(&mut state, KeyCode::Esc);
+    let code = press(&mut state, KeyCode::Char('c'));
+    press(&mut state, KeyCode::Char('k'));
+    let question = press(&mut state, KeyCode::Char('y'));
+
+    assert_eq!(last, [Effect::Copy(answer.into())]);
+    assert_eq!(code, [Effect::Copy("make run\n".into())]);
+    assert_eq!(question, [Effect::Copy("How?".into())]);
+}
+
+#[test]
+fn people_are_told_what_was_not_sent() {
+    let mut state = opened();
+    typed(&mut state, "Hello");
+    press(&mut state, KeyCode::Enter);
+    let left_out = LeftOut { exchanges: 1, messages: 2, ..LeftOut::default() };
+
+    state.update(Event::Told(Told::Said(Box::new(Said { left_out, ..said() }))));
+
+    let told = "Not sent: 1 exchange left out (2 messages).";
+    assert_eq!(state.notice, Some((told.into(), Tone::Quiet)));
+}
+
+#[test]
+fn a_released_key_of_a_known_name_is_never_a_surprise() {
+    // Every key in every place is taken without a panic.
+    let codes = ["\t", "a", "?", "/", " ", "j", "k", "e", "r", "n", "d", "q", "日"];
+    for over in [KeyCode::F(1), KeyCode::F(2), KeyCode::F(3), KeyCode::F(4), KeyCode::Esc] {
+        let mut state = scene::answering();
+        state.update(Event::Key(KeyEvent::new(over, KeyModifiers::NONE)));
+        for code in codes {
+            typed(&mut state, code);
+            press(&mut state, KeyCode::PageDown);
+            press(&mut state, KeyCode::Up);
+            state.settle(3, 1);
+        }
+    }
+}

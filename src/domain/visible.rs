@@ -1,0 +1,68 @@
+//! Characters that cannot be seen, or that turn what stands around them: shown as what they are, so that
+//! whoever judges a text judges all of it.
+
+/// What a text looks like with such characters written out, as `⟦U+202E⟧`.
+pub fn visible(text: String) -> String {
+    if !text.chars().any(is_hidden) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        if is_hidden(letter) {
+            out.push_str(&format!("⟦U+{:04X}⟧", u32::from(letter)));
+        } else {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+/// Whether a text holds any of them.
+pub fn has_hidden(text: &str) -> bool {
+    text.chars().any(is_hidden)
+}
+
+/// Whether a character cannot be seen, or turns others. Those that join letters and emoji are left: whole
+/// languages need them.
+fn is_hidden(letter: char) -> bool {
+    match letter {
+        '\n' | '\t' => false,
+        // Controls.
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Marks, embeddings, overrides and isolates of direction.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
+        // No width at all, and breaks that are none.
+        '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}' => true,
+        '\u{2060}'..='\u{2065}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' => true,
+        // Letters that are drawn as nothing.
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => true,
+        // Letters that only machines read.
+        '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_written_out_and_what_can_stays() {
+        let shown = |text: &str| visible(text.to_owned());
+
+        assert_eq!(shown("if (a\u{202e}) {\u{2066}"), "if (a⟦U+202E⟧) {⟦U+2066⟧");
+        assert_eq!(shown("a\u{1b}[31mb\r\n"), "a⟦U+001B⟧[31mb⟦U+000D⟧\n");
+        assert_eq!(shown("hi\u{e0041}\u{200b}"), "hi⟦U+E0041⟧⟦U+200B⟧");
+        assert_eq!(shown("a\u{3164}b\u{34f}"), "a⟦U+3164⟧b⟦U+034F⟧");
+        for plain in ["שלום, עולם", "می‌خواهم", "👩‍🚀 tab\there\n", "naïve – “quoted”"]
+        {
+            assert_eq!(shown(plain), plain);
+            assert!(!has_hidden(plain));
+        }
+    }
+}

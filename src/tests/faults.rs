@@ -1,0 +1,38 @@
+//! What goes wrong around the program, done for real: it says so, loses nothing, leaves nothing half
+//! done, and goes on.
+
+mod asleep;
+mod clock;
+mod disk;
+mod durable;
+mod ending;
+mod invariants;
+mod killed;
+mod locked;
+mod postgres;
+mod refused;
+mod watchers;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::restart::{Server, script};
+
+const OPTIMIST: &str = "/api/storage/personas/optimist";
+
+/// A script in which the model says little.
+fn brief(folder: &Path) -> PathBuf {
+    script(folder, &json!([[{"text": "Hm."}]]))
+}
+
+/// Renames the sample, and says how that was answered.
+async fn rename(server: &Server, name: &str) -> u16 {
+    server.ask("PUT", OPTIMIST, Some(&json!({"name": name}))).await.0
+}
+
+/// How often something is killed: few times, unless one wants to wait.
+fn rounds() -> usize {
+    let wanted = std::env::var("GREENROOM_TEST_KILLS").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(12)
+}

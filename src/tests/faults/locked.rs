@@ -1,0 +1,88 @@
+//! Another program that holds the database.
+
+use std::time::Duration;
+
+use axum::http::header;
+use greenroom::{
+    accounts::Secret,
+    domain::{
+        account::{Role, Session, TokenScope},
+        timestamp::Timestamp,
+    },
+    store::now,
+};
+use tokio::time::timeout;
+
+use super::{OPTIMIST, brief, invariants, rename};
+use crate::{restart::Server, support::House};
+
+#[tokio::test]
+async fn a_writer_waits_for_another_program_and_gives_up_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let file = data.join("greenroom.db");
+    let server = Server::start(&data, &brief(folder.path())).await;
+    let mut foreign = invariants::open(&file).await;
+    let lock = async |foreign: &mut sqlx::SqliteConnection, statement: &'static str| {
+        sqlx::query(statement).execute(foreign).await.unwrap();
+    };
+
+    lock(&mut foreign, "begin immediate").await;
+    {
+        let renaming = rename(&server, "Patient");
+        tokio::pin!(renaming);
+        let waits = timeout(Duration::from_secs(2), &mut renaming).await;
+        assert!(waits.is_err(), "it must not write while another program does");
+        assert_eq!(server.ask("GET", OPTIMIST, None).await.0, 200, "reading goes on");
+        lock(&mut foreign, "rollback").await;
+        assert_eq!(renaming.await, 200);
+    }
+    lock(&mut foreign, "begin immediate").await;
+    let (status, told) =
+        server.ask("PUT", OPTIMIST, Some(&serde_json::json!({"name": "Too late"}))).await;
+    assert_eq!(status, 503, "{told}");
+    assert!(told.contains("Nothing was changed; try again"), "{told}");
+    lock(&mut foreign, "rollback").await;
+    drop(foreign);
+
+    let persona = server.get(OPTIMIST).await;
+    assert_eq!((&persona["name"], &persona["revision"]), (&"Patient".into(), &2.into()));
+    assert_eq!(rename(&server, "Again").await, 200);
+    drop(server);
+    invariants::hold(&file).await;
+}
+
+#[tokio::test]
+async fn whoever_has_an_account_reads_while_another_program_writes() {
+    let house = House::new().await.with_accounts(&[("ann", Role::Owner)]).await;
+    let (now, day) = (now().0, 86_400_000);
+    let session = |held: &str, used: i64| Session {
+        hash: Secret::given(held).hash(),
+        user: "ann".into(),
+        space: "home".into(),
+        browser: String::new(),
+        address: String::new(),
+        created_at: Timestamp(now - 20 * day),
+        used_at: Timestamp(used),
+        expires_at: Timestamp(now + day),
+    };
+    let mut link = house.state.store.write_accounts().await.unwrap();
+    link.put_session(&session("of-yesterday", now - day)).await.unwrap();
+    link.put_session(&session("over", now - 8 * day)).await.unwrap();
+    link.commit().await.unwrap();
+    let browser = house.seen_by(header::COOKIE, "sid=of-yesterday");
+    let over = house.seen_by(header::COOKIE, "sid=over");
+    let program = house.with_token("ann", TokenScope::Read).await;
+    let mut foreign = invariants::open(&house.database_file()).await;
+
+    sqlx::query("begin immediate").execute(&mut foreign).await.unwrap();
+    assert_eq!(browser.get(OPTIMIST).await.status, 200);
+    assert_eq!(program.get(OPTIMIST).await.status, 200);
+    assert_eq!(over.get(OPTIMIST).await.status, 401);
+    sqlx::query("rollback").execute(&mut foreign).await.unwrap();
+
+    // It is noted the next time.
+    assert_eq!(browser.get(OPTIMIST).await.status, 200);
+    let sessions = house.state.accounts.sessions(&"ann".into()).await.unwrap();
+    assert!(sessions[0].used_at.0 >= now, "{sessions:?}");
+}

@@ -1,0 +1,142 @@
+//! What the program is built from: the lists of `deny.toml`, held against the lock file.
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use serde_json::Value;
+
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// The texts of a list in `deny.toml`.
+fn list(name: &str) -> Vec<String> {
+    let text = fs::read_to_string("deny.toml").unwrap();
+    let list = text.split(&format!("\n{name} = [")).nth(1).unwrap();
+    let list = list.split("\n]").next().unwrap();
+    list.lines()
+        .map(|line| line.trim().trim_end_matches(','))
+        .filter_map(|line| line.strip_prefix('"')?.strip_suffix('"').map(str::to_owned))
+        .collect()
+}
+
+/// Whether one of the ways in which a crate may be used is allowed.
+fn allows(allowed: &[String], licence: &str) -> bool {
+    let licence = licence.replace('/', " OR ");
+    let spaced = licence.replace('(', " ( ").replace(')', " ) ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let (fits, rest) = either(allowed, &words);
+    fits && rest.is_empty()
+}
+
+fn either<'a>(allowed: &[String], words: &'a [&'a str]) -> (bool, &'a [&'a str]) {
+    let (mut fits, mut rest) = both(allowed, words);
+    while let ["OR", more @ ..] = rest {
+        let (other, left) = both(allowed, more);
+        (fits, rest) = (fits || other, left);
+    }
+    (fits, rest)
+}
+
+fn both<'a>(allowed: &[String], words: &'a [&'a str]) -> (bool, &'a [&'a str]) {
+    let (mut fits, mut rest) = one(allowed, words);
+    while let ["AND", more @ ..] = rest {
+        let (other, left) = one(allowed, more);
+        (fits, rest) = (fits && other, left);
+    }
+    (fits, rest)
+}
+
+fn one<'a>(allowed: &[String], words: &'a [&'a str]) -> (bool, &'a [&'a str]) {
+    let known = |name: &str| allowed.iter().any(|allowed| allowed == name);
+    match words {
+        ["(", inner @ ..] => {
+            let (fits, rest) = either(allowed, inner);
+            (fits && rest.first() == Some(&")"), rest.get(1..).unwrap_or_default())
+        }
+        [name, "WITH", exception, rest @ ..] => (known(&format!("{name} WITH {exception}")), rest),
+        [name, rest @ ..] => (known(name), rest),
+        [] => (false, words),
+    }
+}
+
+#[test]
+fn a_licence_is_read_as_it_is_meant() {
+    let allowed = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception"].map(str::to_owned);
+
+    for good in
+        ["MIT", "MIT/GPL-3.0", "GPL-2.0 OR (MIT AND Apache-2.0)", "Apache-2.0 WITH LLVM-exception"]
+    {
+        assert!(allows(&allowed, good), "{good}");
+    }
+    for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "(MIT", "Apache-2.0 WITH Other"] {
+        assert!(!allows(&allowed, bad), "{bad}");
+    }
+}
+
+#[test]
+fn everything_comes_from_the_registry_and_nothing_that_is_banned() {
+    let lock = fs::read_to_string("Cargo.lock").unwrap();
+    let banned = list("deny");
+    assert!(!banned.is_empty());
+    let mut count = 0;
+    for package in lock.split("[[package]]").skip(1) {
+        let field = |name: &str| {
+            let line = package.lines().find_map(|line| line.strip_prefix(&format!("{name} = ")));
+            line.map(|value| value.trim_matches('"'))
+        };
+        let name = field("name").unwrap();
+        assert!(!banned.iter().any(|banned| banned == name), "{name} is banned");
+        if name != "greenroom" {
+            assert_eq!(field("source"), Some(REGISTRY), "{name}");
+            assert!(field("checksum").is_some(), "{name} has no checksum");
+            count += 1;
+        }
+    }
+    assert!(count > 300, "{count}");
+}
+
+#[test]
+fn everything_may_be_given_away() {
+    let told = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .output()
+        .unwrap();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let used: BTreeSet<&str> = told["resolve"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["id"].as_str().unwrap())
+        .collect();
+    let allowed = list("allow");
+    let offenders: Vec<String> = told["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|package| used.contains(package["id"].as_str().unwrap()))
+        .filter(|package| !allows(&allowed, package["license"].as_str().unwrap_or_default()))
+        .map(|package| format!("{} ({})", package["name"], package["license"]))
+        .collect();
+
+    assert_eq!(offenders, Vec::<String>::new());
+}
+
+#[test]
+fn versions_are_pinned_for_the_browsers_tests_too_and_no_package_runs_a_script() {
+    let lock: Value =
+        serde_json::from_str(&fs::read_to_string("end2end/package-lock.json").unwrap()).unwrap();
+    for (path, package) in
+        lock["packages"].as_object().unwrap().iter().filter(|(path, _)| !path.is_empty())
+    {
+        // npm leaves it out for its own registry.
+        let from = package["resolved"].as_str().unwrap_or("https://registry.npmjs.org/");
+        assert!(from.starts_with("https://registry.npmjs.org/"), "{path}: {from}");
+        assert!(package["integrity"].is_string(), "{path} has no hash");
+    }
+    let install = fs::read_to_string("scripts/install-test-tools").unwrap();
+    for line in
+        install.lines().filter(|line| line.contains("npm ci") || line.contains("npm install"))
+    {
+        assert!(line.contains("npm ci --ignore-scripts"), "{line}");
+    }
+}

@@ -1,0 +1,17 @@
+//! The terminal, as whoever types or writes scripts meets it: the real program, from outside.
+
+mod ab;
+mod configuration;
+mod drafts;
+mod files;
+mod following;
+mod options;
+mod pages;
+mod processes;
+mod program;
+mod rate;
+mod screen;
+mod services;
+mod sessions;
+mod store;
+mod tools;

@@ -1,0 +1,55 @@
+//! Sessions of the terminal in the browser: listed, read, renamed, deleted and brought back.
+
+use axum::http::Method;
+use serde_json::json;
+
+use crate::support::House;
+
+#[tokio::test]
+async fn a_session_is_listed_read_and_brought_back() {
+    let house = House::new().await;
+    let empty = house.get("/terminal").await;
+    assert!(empty.text.contains("No sessions yet"), "{}", empty.text);
+    let prompt = json!({"text": "You are a guide.", "source": "file", "path": "guide.md"});
+    let new = json!({
+        "description": "Savings",
+        "settings": {"model": "demo", "windowSize": 5, "shouldTruncateResults": true, "systemPrompt": prompt},
+    });
+    let session = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
+    let id = session["id"].as_str().unwrap();
+    let path = format!("/api/terminal/sessions/{id}/messages");
+    let said =
+        house.call(Method::POST, &path, json!({"content": "What is **2 + 2**?"})).await.good();
+    let run = said["run"]["id"].as_str().unwrap().into();
+    house.state.agent.ended(&house.state.scope, &run).await.unwrap();
+
+    assert!(house.get("/chats").await.text.contains("href=\"/terminal\""));
+    let list = house.get("/terminal").await.text;
+    assert!(list.contains("Savings") && list.contains(&format!("/terminal/{id}")), "{list}");
+    assert!(list.contains("1 turn"), "{list}");
+    let page = house.get(&format!("/terminal/{id}")).await.text;
+    for shown in
+        ["<strong>2 + 2</strong>", "You are a guide.", "guide.md", "greenroom chat --session"]
+    {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let from = format!("/terminal/{id}");
+    house.form("/fn/describe_terminal", &from, &[("id", id), ("description", "Pension")]).await;
+    assert!(house.get(&from).await.text.contains("Pension"));
+    house.form("/fn/delete_terminal", "/terminal", &[("id", id)]).await;
+    assert!(!house.get("/terminal").await.text.contains("Pension"));
+    assert!(house.get("/terminal?deleted=1").await.text.contains("Bring back"));
+    let bin = house.get("/bin").await.text;
+    assert!(bin.contains("Pension") && bin.contains("session of the terminal"), "{bin}");
+    let named = [("kind", "terminal"), ("id", id)];
+    house.form("/fn/restore_from_bin", "/bin", &named).await;
+    assert!(house.get("/terminal").await.text.contains("Pension"));
+    house.form("/fn/delete_terminal", "/terminal", &[("id", id)]).await;
+    house.form("/fn/delete_terminal", "/terminal", &[("id", id), ("back", "true")]).await;
+    assert!(house.get("/terminal").await.text.contains("Pension"));
+    assert_eq!(house.get("/terminal/nothing").await.status, 404);
+    house.form("/fn/delete_terminal", "/terminal", &[("id", id)]).await;
+    house.form("/fn/purge_from_bin", "/bin", &named).await;
+    assert!(!house.get("/bin").await.text.contains("Pension"));
+    assert!(!house.get("/terminal?deleted=1").await.text.contains("Pension"));
+}

@@ -1,0 +1,130 @@
+//! Functions of Python files as tools.
+
+use serde_json::json;
+
+use super::{Folder, called, problems};
+use crate::support::House;
+
+const TRIPS: &str = r#"
+from typing import Literal, Optional
+from places import HOME
+
+def plan(
+    to: str,
+    days: int = 3,
+    by: Literal["train", "bike"] = "train",
+    stops: list[str] = [],
+    budget: Optional[float] = None,
+    notes: dict[str, int] | None = None,
+) -> dict:
+    """Plan a trip
+    from home.
+
+    It is only a plan.
+
+    Args:
+        to: Where it
+            goes.
+        days (int): How long.
+        by: How one travels.
+    """
+    print("planning")
+    return {"from": HOME, "to": to, "days": days, "by": by, "stops": stops, "budget": budget}
+
+def late(minutes: int):
+    """Always late."""
+    def deeper():
+        raise ValueError(f"{minutes} minutes late")
+    deeper()
+
+def blind(x: int, y: float = 0.5):
+    return f"{x + y} as words"
+
+def forever():
+    """Never ends."""
+    while True:
+        pass
+"#;
+
+fn trips() -> Folder {
+    Folder::new(&[
+        (
+            "tools.yaml",
+            "- code/trips.py:plan\n- code/trips.py:late\n- code/trips.py:blind\n- code/trips.py:forever\n",
+        ),
+        ("code/trips.py", TRIPS),
+        ("code/places.py", "HOME = 'Bern'\n"),
+    ])
+}
+
+#[tokio::test]
+async fn signature_and_docstring_are_what_a_model_is_told() {
+    let folder = trips();
+    let toolbox = folder.toolbox();
+
+    let tools = toolbox.tools().await;
+
+    let plan = &tools.specs()[0];
+    assert_eq!((plan.name.as_str(), plan.description.as_str()), ("plan", "Plan a trip from home."));
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "to": {"type": "string", "description": "Where it goes."},
+            "days": {"type": "integer", "default": 3, "description": "How long."},
+            "by": {
+                "enum": ["train", "bike"], "type": "string", "default": "train",
+                "description": "How one travels.",
+            },
+            "stops": {"type": "array", "items": {"type": "string"}, "default": []},
+            "budget": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": null},
+            "notes": {
+                "anyOf": [
+                    {"type": "object", "additionalProperties": {"type": "integer"}},
+                    {"type": "null"},
+                ],
+                "default": null,
+            },
+        },
+        "required": ["to"],
+        "additionalProperties": false,
+    });
+    assert_eq!(plan.schema, expected);
+    assert_eq!(tools.specs()[2].description, "blind(x: int, y: float = 0.5)");
+    assert_eq!(
+        problems(&toolbox).await,
+        [
+            "tools.yaml, line 3: code/trips.py:blind has no docstring, so a model sees its signature and \
+          nothing else."
+        ]
+    );
+}
+
+#[tokio::test]
+async fn functions_run_in_the_sandbox_and_their_errors_are_told() {
+    let house = House::new().await;
+    let calls = [
+        ("plan", json!({"to": "Olten", "stops": ["Burgdorf"]})),
+        ("blind", json!({"x": 2})),
+        ("late", json!({"minutes": 7})),
+        ("plan", json!({"days": 2})),
+        ("forever", json!({})),
+    ];
+
+    let given = called(&house, trips().toolbox(), &calls).await;
+
+    let (plan, is_error) = &given[0];
+    assert!(!*is_error);
+    assert_eq!(
+        plan,
+        "{\"budget\":null,\"by\":\"train\",\"days\":3,\"from\":\"Bern\",\"stops\":[\"Burgdorf\"],\
+         \"to\":\"Olten\"}\n\nIt printed:\nplanning"
+    );
+    assert_eq!(given[1], ("2.5 as words".to_owned(), false));
+    let (late, is_error) = &given[2];
+    assert!(*is_error && late.ends_with("ValueError: 7 minutes late"), "{late}");
+    assert!(late.contains("File \"code/trips.py\", line") && late.contains("in deeper"), "{late}");
+    let (missing, is_error) = &given[3];
+    assert!(*is_error && missing.contains("missing a required argument: 'to'"), "{missing}");
+    let (forever, is_error) = &given[4];
+    assert!(*is_error && forever.contains("longer than 2 seconds"), "{forever}");
+}
