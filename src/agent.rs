@@ -40,6 +40,7 @@ mod playground;
 mod prompt;
 mod queue;
 mod ratings;
+mod recall;
 mod recovery;
 mod relay;
 mod rerun;
@@ -64,7 +65,7 @@ mod watch;
 mod window;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt::Debug,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
     time::Duration,
@@ -102,6 +103,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::{PersonaId, RunId, SpaceId},
+        version::Revision,
     },
     providers::Providers,
     sandbox::{Outcome, Program, Sandbox, SandboxError},
@@ -173,6 +175,8 @@ struct Shared {
     collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
+    /// The versions of personas that roleplay data is drawn from, or was in vain.
+    drawings: Mutex<HashSet<(SpaceId, PersonaId, Revision)>>,
 }
 
 impl Debug for Agent {
@@ -214,6 +218,7 @@ impl Agent {
             sights: Sights::default(),
             collector: OnceLock::new(),
             lines: Mutex::default(),
+            drawings: Mutex::default(),
         };
         let agent = Self { shared: Arc::new(shared) };
         let here = Arc::downgrade(&agent.shared);

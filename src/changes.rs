@@ -180,6 +180,7 @@ impl Gate {
         let mut link = self.store.read(&self.space).await?;
         let head = entity::head(&mut link, &entity).await?;
         let mut fields = entity::fields_at(&mut link, &entity, revision).await?;
+        let untrusted = link.brought_in_at(&entity, revision).await?;
         drop(link);
         // What the version did not have yet goes again.
         for name in head.fields.keys() {
@@ -188,7 +189,7 @@ impl Gate {
         let change = Change::new(entity, Op::Update)
             .with(fields)
             .because(format!("Restored version {revision}."));
-        self.submit(change).await
+        self.submit(Change { untrusted, ..change }).await
     }
 
     /// Moves a test input one place among its siblings. At the end of the row nothing happens.
@@ -310,16 +311,20 @@ async fn pass(
         }
     };
     let Applied { from, to, before } = applied;
+    // What stands already as it did before counts as taken back, too.
+    if let Some(undone) = &change.undoes
+        && state == ChangeState::Applied
+    {
+        if !link.mark_undone(undone, &id).await? {
+            return Err(undo::already().into());
+        }
+        let told = News::of_change(undone, &change.entity, state, to);
+        link.tell(News { persona_id: owner.clone(), ..told });
+    }
     if state == ChangeState::Applied && change.op == Op::Update && from == to {
         return Ok(Outcome { change_id: None, state, revision: to.unwrap_or_default() });
     }
     let summary = summary::of(&change, &before, state);
-    if let Some(undone) = &change.undoes
-        && state == ChangeState::Applied
-        && !link.mark_undone(undone, &id).await?
-    {
-        return Err(undo::already().into());
-    }
     let row = ChangeRow {
         id: id.clone(),
         change,

@@ -123,8 +123,8 @@ fn no_threads(error: std::io::Error) -> Failure {
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn start_log() {
     use tracing_subscriber::{EnvFilter, fmt};
-    // What servers of tools say to each other is theirs.
-    let usual = || EnvFilter::new("info,rmcp=warn");
+    // What goes wrong with a server of tools is told by the toolbox, without the keys that it was given.
+    let usual = || EnvFilter::new("info,rmcp=off");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
     fmt().with_env_filter(filter).with_writer(|| Lines).with_target(false).init();
 }

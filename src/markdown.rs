@@ -13,7 +13,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html
 
 use crate::domain::{
     change::Entity,
-    visible::{has_hidden, visible},
+    visible::{has_hidden, visible, visible_in_prose},
     wiki::key,
 };
 
@@ -131,7 +131,9 @@ fn linked<'a>(
                 [Some(event), None]
             }
             // `[[Title|]]` shows nothing by itself.
-            Event::End(TagEnd::Link) => [title.map(Event::Text), closings.pop()],
+            Event::End(TagEnd::Link) => {
+                [title.map(|title| Event::Text(prose(title))), closings.pop()]
+            }
             Event::Text(nothing) if nothing.is_empty() => {
                 unnamed = title;
                 [None, None]
@@ -151,7 +153,7 @@ fn link_to<'a>(path: String) -> Event<'a> {
 fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut in_code = false;
     flat(events).map(move |event| match event {
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(prose(text)),
         // In code, what turns other letters or cannot be seen deceives whoever reads it.
         Event::Start(Tag::CodeBlock(_)) => {
             in_code = true;
@@ -162,6 +164,7 @@ fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item =
             event
         }
         Event::Text(text) if in_code => Event::Text(shown(text)),
+        Event::Text(text) => Event::Text(prose(text)),
         Event::Code(text) => Event::Code(shown(text)),
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
@@ -172,7 +175,7 @@ fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item =
             // A title is looked up, and whoever is written to is nothing but that.
             let kept = matches!(link_type, LinkType::WikiLink { .. } | LinkType::Email);
             let dest_url = if kept { dest_url } else { known(dest_url) };
-            Event::Start(Tag::Link { link_type, dest_url, title, id })
+            Event::Start(Tag::Link { link_type, dest_url, title: prose(title), id })
         }
         Event::End(TagEnd::Image) => Event::End(TagEnd::Link),
         other => other,
@@ -218,6 +221,11 @@ fn flat<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Eve
 /// A piece of code with all that is in it to be seen.
 fn shown(text: CowStr<'_>) -> CowStr<'_> {
     if has_hidden(&text) { visible(text.to_string()).into() } else { text }
+}
+
+/// Words with nothing in them that turns what stands around them, such as the host after a link.
+fn prose(text: CowStr<'_>) -> CowStr<'_> {
+    if has_hidden(&text) { visible_in_prose(text.to_string()).into() } else { text }
 }
 
 /// A link that is open: where it leads, and what it says so far.
@@ -267,7 +275,7 @@ fn leads_to(address: &str) -> Option<String> {
         let rest = rest.trim_start_matches(['/', '\\']);
         rest.split(['/', '?', '#', '\\']).next().and_then(|host| host.rsplit('@').next())
     };
-    led.filter(|led| !led.is_empty()).map(str::to_owned)
+    led.filter(|led| !led.is_empty()).map(|led| visible(led.to_owned()))
 }
 
 /// An address with a scheme that cannot run anything; anything else leads nowhere.

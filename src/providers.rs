@@ -37,7 +37,7 @@ pub use dialect::Dialect;
 pub use embeddings::{Embedder, EmbeddingSettings};
 pub use error::{Fault, ProviderError};
 pub use fence::Allowance;
-pub use images::{Artist, Drawn, ImageSettings, ImageStyle};
+pub use images::{Artist, Drawn, ImageSettings, ImageStyle, Undrawn};
 pub use keys::Key;
 pub use limits::TimeLimits;
 pub use seal::Seal;

@@ -28,7 +28,7 @@ use limits::{GIVEN_BYTES, GIVEN_FILES, INPUT_BYTES, SOURCE_BYTES, VALUE_BYTES};
 use serde_json::{Map, Value};
 
 pub use self::{
-    command::{CommandError, Invocation, parse},
+    command::{CommandError, Invocation, parse, what_works_instead},
     limits::Limit,
     message::End,
     module::HOW_TO_GET,

@@ -84,18 +84,20 @@ test("keys go on from a draft that was decided on, and take the marked words onl
 
 test("a draft that does not fit any more shows both texts, and is joined by hand", async ({ page, request }) => {
   const { id } = await persona(request, { systemPrompt: "Be brief." });
-  await ask(request, id, "Replace 'brief' with 'long' in the system prompt");
+  const [proposed] = await ask(request, id, "Replace 'brief' with 'long' in the system prompt");
   await open(page, `/personas/${id}`);
   await page.getByRole("button", { name: "Show output" }).click();
   const draft = waiting(page);
   await expect(draft).toContainText("Waiting");
-  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be funny." } });
-  await draft.getByRole("button", { name: "Accept" }).click();
-  await expect(draft).toContainText("In conflict");
   const showsBoth = async (card: Locator) => {
     await expect(card.getByLabel("The draft’s system prompt")).toHaveValue("Be long.");
     await expect(card.getByLabel("Saved now")).toHaveValue("Be funny.");
   };
+  await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be funny." } });
+  await showsBoth(draft);
+  const accepted = await request.post(`/api/pending-changes/${proposed.id}/approve`, { data: {} });
+  expect(accepted.status()).toBe(409);
+  await expect(draft).toContainText("In conflict");
   await showsBoth(draft);
   await open(page, `/inbox?state=conflict&persona=${id}`);
   await showsBoth(page.locator("#served .draft"));

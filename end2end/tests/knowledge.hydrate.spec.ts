@@ -24,12 +24,38 @@ test("a link asks before it leaves what is not saved", async ({ page, request })
   const { id } = await made.json();
   await open(page, `/pages/${id}`);
   await page.getByLabel("Text", { exact: true }).fill("Not saved yet");
+  const away = page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Knowledge" });
   page.once("dialog", (dialog) => dialog.dismiss());
-  await page.getByRole("link", { name: "Preview" }).click();
+  await away.click();
   await expect(page.getByLabel("Text", { exact: true })).toHaveValue("Not saved yet");
   page.once("dialog", (dialog) => dialog.accept());
-  await page.getByRole("link", { name: "Preview" }).click();
-  await expect(page.getByText("Nothing is written here yet.")).toBeVisible();
+  await away.click();
+  await expect(page.getByRole("heading", { name: "Knowledge" })).toBeVisible();
+});
+
+test("the preview shows what is typed, and one writes on from there", async ({ page, request }) => {
+  const made = await request.post("/api/storage/pages", { data: { title: "Previewed", body: "saved" } });
+  const { id } = await made.json();
+  await open(page, `/pages/${id}`);
+  const [text, read] = [page.getByLabel("Text", { exact: true }), page.locator("#typed")];
+  const [write, preview] = ["Write", "Preview"].map((name) => page.getByRole("link", { name, exact: true }));
+  await expect(read).toBeHidden();
+  await text.fill("Not **kept** yet, see [[Previewed]]");
+  await preview.click();
+  await expect(read.locator("strong")).toHaveText("kept");
+  await expect(read.getByRole("link", { name: "Previewed" })).toHaveAttribute("href", /^\/pages\//);
+  await expect(preview).toHaveAttribute("aria-current", "page");
+  await expect(text).toBeHidden();
+  await write.click();
+  await expect(write).toHaveAttribute("aria-current", "page");
+  await expect(read).toBeHidden();
+  await expect(text).toHaveValue("Not **kept** yet, see [[Previewed]]");
+  expect((await (await request.get(`/api/storage/pages/${id}`)).json()).body).toBe("saved");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("v2")).toBeVisible();
+  await preview.click();
+  await expect(page).toHaveURL(/preview=1/);
+  await expect(page.locator("#entry strong")).toHaveText("kept");
 });
 
 test("what was not saved is back after leaving by a key, and can be thrown away", async ({ page, request }) => {
@@ -47,13 +73,15 @@ test("what was not saved is back after leaving by a key, and can be thrown away"
   await expect(text).toHaveValue("saved, and more");
   await expect(page.getByRole("status").filter({ hasText: "is back" })).toBeVisible();
 
-  // Somebody else wrote meanwhile: nothing is lost when it is saved.
-  await request.put(`/api/storage/pages/${id}`, { data: { body: "At first: saved" } });
-  const moved = page.getByText("This was changed elsewhere.");
-  await expect(moved).toBeVisible();
-  await page.keyboard.press("Control+s");
+  // Somebody else wrote meanwhile: it appears beside what is written, and nothing is lost when that is saved.
+  await request.put(`/api/storage/pages/${id}`, { data: { title: "Found again", body: "At first: saved" } });
+  const merged = page.getByText("A change from elsewhere was merged into your text.");
+  await expect(merged).toBeVisible();
   await expect(text).toHaveValue("At first: saved, and more");
-  await expect(moved).toBeHidden();
+  await expect(page.getByLabel("Title", { exact: true })).toHaveValue("Found again");
+  await page.keyboard.press("Control+s");
+  await expect(merged).toBeHidden();
+  await expect.poll(async () => (await (await request.get(`/api/storage/pages/${id}`)).json()).body).toBe("At first: saved, and more");
 
   await text.fill("a slip");
   await page.getByRole("button", { name: "Discard" }).click();
@@ -91,9 +119,15 @@ test("what is saved in one tab appears in another, and is merged with what is be
   await text(page).fill("At the very first.\n\nIn the middle.");
   await page.keyboard.press("Control+s");
   await expect(page.getByText("v3")).toBeVisible();
-  await expect(text(other)).toHaveValue(/At last\.$/);
-  await other.keyboard.press("Control+s");
   await expect(text(other)).toHaveValue("At the very first.\n\nIn the middle.\n\nAt last.");
-  await expect(text(page)).toHaveValue("At the very first.\n\nIn the middle.\n\nAt last.");
   await expect(other.getByRole("status").filter({ hasText: "merged into your text" })).toBeVisible();
+  await other.keyboard.press("Control+s");
+  await expect(text(page)).toHaveValue("At the very first.\n\nIn the middle.\n\nAt last.");
+
+  // The same passage written twice stays as it is here, and that is said.
+  await text(other).fill("At the very first.\n\nOn the left.\n\nAt last.");
+  await text(page).fill("At the very first.\n\nOn the right.\n\nAt last.");
+  await page.keyboard.press("Control+s");
+  await expect(other.getByText("This was changed elsewhere.")).toBeVisible();
+  await expect(text(other)).toHaveValue("At the very first.\n\nOn the left.\n\nAt last.");
 });

@@ -76,14 +76,22 @@ test("files are written, looked at, edited, and follow the branch", async ({ pag
 test("a reload comes back to the answer, and Stop keeps its words", async ({ page, request }) => {
   const { id } = await handy(request);
   await begin(page, id, "List the files");
-  await say(page, "Tell me of the sea. ".repeat(20));
-  await expect(page.locator("#chat-turns [data-live] .prose").first()).not.toBeEmpty();
+  const long = "Tell me of the sea. ".repeat(20);
+  const live = page.locator("#chat-turns [data-live]");
+  await say(page, long);
+  await expect(live.locator(".prose").first()).not.toBeEmpty();
+  const early = (await live.locator(".prose").first().innerText()).trim().slice(0, 12);
   await page.reload();
   await alive(page);
-  await expect(page.locator("#chat-turns [data-live] .prose").first()).not.toBeEmpty();
-  const stop = page.locator("#chat-turns [data-live]").getByRole("button", { name: "Stop" });
-  if (await stop.isVisible()) await stop.click();
+  await expect(turns(page).last()).toContainText(early);
   await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
+
+  // Whoever stops one that has only just begun finds it going on.
+  await say(page, long);
+  await expect(live.locator(".prose").first()).not.toBeEmpty();
+  await live.getByRole("button", { name: "Stop" }).click();
+  await expect(turns(page).last()).toContainText("Stopped.");
+  await expect(live).toHaveCount(0);
   await expect(turns(page).last().locator(".prose").first()).not.toBeEmpty();
 });
 

@@ -200,6 +200,23 @@ test("the panel stays for two seconds at the least and thirty at the most", asyn
   }
 });
 
+test("a panel that stays until it is closed stays, however long it is silent", async ({ page, request }) => {
+  const { id } = await persona(request);
+  await page.clock.install();
+  await open(page, `/personas/${id}`);
+  await say(page, "What is the name?");
+  await answered(page);
+  await stopClock(page);
+  await rail(page).locator("select").selectOption("0");
+  await page.locator("#composer-words").focus();
+  await page.clock.runFor(120_000);
+  await shown(page, "visible");
+  await rail(page).locator("select").selectOption("5");
+  await page.locator("#composer-words").focus();
+  await page.clock.runFor(6000);
+  await shown(page, "hidden");
+});
+
 test("an answer that comes meanwhile starts the panel's time anew", async ({ page, request }) => {
   const { id } = await persona(request);
   await page.clock.install();
@@ -257,6 +274,7 @@ test("a draft is accepted word by word, and the editor shows it at once in every
   await expect(page.locator("#system-prompt")).toHaveValue(/Ask twice/);
   await expect(other.locator("#system-prompt")).toHaveValue(/Ask twice[\s\S]*Mine\./);
   await named.getByRole("button", { name: "Undo" }).click();
+  await expect(named).toContainText("Taken back");
   await expect(page.locator("#name")).toHaveValue(made.name);
   await expect.poll(async () => (await read(request, made.id)).systemPrompt).toContain("Mine.");
 });

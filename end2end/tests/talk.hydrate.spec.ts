@@ -62,7 +62,7 @@ test("an answer is copied, and where the browser does not let it be that is said
 
 test("elsewhere the companion listens, and sees what one looks at", { tag: "@desktop" }, async ({ page, request }) => {
   const word = `airship${Date.now()}`;
-  const made = await request.post("/api/storage/pages", { data: { title: `About ${word}` } });
+  const made = await request.post("/api/storage/pages", { data: { title: `About ${word}`, body: "It flies." } });
   await open(page, "/inbox");
   await expect(page.getByRole("textbox", { name: "Talk to the companion…" })).toBeVisible();
   await say(page, `Find '${word}'`);
@@ -77,6 +77,12 @@ test("elsewhere the companion listens, and sees what one looks at", { tag: "@des
   await answered(page);
   await expect(rail(page).locator(".turn").last()).toContainText(`About ${word}`);
   await expect(rail(page).locator(".turn.you").nth(-2)).toContainText(`Find '${word}'`);
+  // What it drafts appears on the page once it is accepted.
+  await say(page, "Add 'Ring the bell.' to this page");
+  const draft = rail(page).locator(".draft").filter({ hasText: word });
+  await draft.getByRole("button", { name: "Accept" }).click();
+  await expect(draft).toContainText("Accepted");
+  await expect(page.getByLabel("Text", { exact: true })).toHaveValue("It flies.\n\nRing the bell.");
 });
 
 test("what was said long ago is loaded once one scrolls there, and what is read stays in its place", { tag: "@desktop" }, async ({ page, request }) => {

@@ -13,6 +13,7 @@ use super::{
     driver::Brief,
     manager, notes,
     room::{Allowance, Bound, Room},
+    tool::Registry,
     voices, window,
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
         run::{Run, Usage},
         tokens::estimate,
     },
-    providers::{Ask, ModelEvent, ProviderError, ToolSpec},
+    providers::{Ask, ModelEvent, ProviderError, Route},
     store::{Link, StoreError},
 };
 
@@ -51,6 +52,18 @@ pub(super) struct Asked {
 pub(super) type Asking = Result<Asked, Bound>;
 
 impl Agent {
+    /// How many tokens of a model's window are not for the conversation: what it is told before it, its answer,
+    /// and the part that is left free.
+    fn reserved(&self, route: &Route, told: u64) -> u64 {
+        told + self.answer_tokens(route) + route.model.context / MARGIN
+    }
+
+    /// How many tokens of a conversation a model is sent beside what it is told. What is recorded of a question
+    /// and what is foretold of one are cut by it where the question itself is.
+    pub(super) fn history_room(&self, route: &Route, told: u64) -> u64 {
+        window::room(route.model.context, self.reserved(route, told))
+    }
+
     /// Asks the model of a run: the branch as this link sees it, and what the run has said and done so
     /// far. What was only just `said` is not read again. Nothing is sent before the answer is polled, and
     /// nothing of the branch is held from then on. No longer answer is asked for than what is `left` allows.
@@ -100,20 +113,17 @@ impl Agent {
         }
         // A model that knows no tools is not told of any.
         if !model.tools {
-            for message in &mut branch {
-                message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
-            }
+            window::leave_words(&mut branch);
         }
         let usual = self.answer_tokens(route);
         let system = brief.system();
         let tools = if model.tools { brief.tools.specs() } else { &[] };
-        let told = reading(&system, &[], tools);
-        let reserved = told + usual + model.context / MARGIN;
-        window::shorten(&mut branch, model.context.saturating_sub(reserved));
-        let turns = window::fit(branch, window::room(model.context, reserved), |newest| {
+        let told = told(route, &system, &brief.tools);
+        window::shorten(&mut branch, model.context.saturating_sub(self.reserved(route, told)));
+        let turns = window::fit(branch, self.history_room(route, told), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
         });
-        let reading = told + reading("", &turns, &[]);
+        let reading = told + reading(&turns);
         let room = left.room(reading, model.price).map(|room| room.beside(usual));
         if let Some(room) = room.filter(|room| !room.is_enough()) {
             return Ok(Err(room.bound));
@@ -140,17 +150,19 @@ impl Agent {
     }
 }
 
-/// About how many tokens a question has.
-pub(super) fn reading(system: &str, turns: &[Turn], tools: &[ToolSpec]) -> u64 {
+/// About how many tokens a model is told before the conversation.
+pub(super) fn told(route: &Route, system: &str, tools: &Registry) -> u64 {
+    estimate(system) as u64 + if route.model.tools { tools.reading() } else { 0 }
+}
+
+/// About how many tokens a conversation has.
+fn reading(turns: &[Turn]) -> u64 {
     let said = turns.iter().map(|turn| match &turn.part.body {
         PartBody::Text(text) | PartBody::Reasoning(text) => estimate(text),
         PartBody::ToolCall(call) => estimate(&call.name) + estimate(&call.input.to_string()),
         PartBody::ToolResult(result) => estimate(&result.output),
     });
-    let told = tools.iter().map(|tool| {
-        estimate(&tool.name) + estimate(&tool.description) + estimate(&tool.schema.to_string())
-    });
-    (estimate(system) + said.sum::<usize>() + told.sum::<usize>()) as u64
+    said.sum::<usize>() as u64
 }
 
 /// Keeps a new run while its model is asked already: a disk takes its time. When it cannot be kept,
@@ -161,8 +173,9 @@ pub(super) async fn keep_asking(
 ) -> Result<(), StoreError> {
     let (mut keeping, first) = (pin!(keeping), Pin::new(answer).peek());
     tokio::select! {
+        // The question goes out first.
         biased;
-        kept = &mut keeping => kept,
         _ = first => keeping.await,
+        kept = &mut keeping => kept,
     }
 }

@@ -24,7 +24,7 @@ use crate::{
         news::News,
         run::{Run, RunStatus, Spent},
     },
-    store::{EventRow, Link, now},
+    store::{Beginning, EventRow, Link, now},
 };
 
 /// A run that is written down, and all that it takes to drive it.
@@ -43,8 +43,6 @@ pub(super) struct Begun {
     pub asked: Option<Asked>,
     /// What it told first, which is not kept yet.
     pub told: Vec<EventRow>,
-    /// What its model is told, as JSON, which is not kept yet either.
-    pub prompt: String,
 }
 
 impl Agent {
@@ -79,7 +77,18 @@ impl Agent {
             ended_at: None,
         };
         let key = counted_key(&scope.space, &brief.route);
-        if !link.insert_run(&run, &scope.user, &self.shared.node, &key).await? {
+        // It is there even if the run is interrupted.
+        let prompt = match &brief.chat {
+            Some(chat) => serde_json::json!(chat.recorded),
+            None => serde_json::json!(self.recorded(&brief)),
+        };
+        let by = Beginning {
+            user: &scope.user,
+            node: &self.shared.node,
+            key: &key,
+            prompt: &prompt.to_string(),
+        };
+        if !link.insert_run(&run, by).await? {
             return Ok(None);
         }
         if let Some((input, revision)) = &answers {
@@ -106,12 +115,7 @@ impl Agent {
         };
         let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), opening, stopped));
         link.tell(News::of_run(&run, conversation.kind));
-        let prompt = match &brief.chat {
-            Some(chat) => serde_json::json!(chat.recorded),
-            None => serde_json::json!(self.recorded(&brief)),
-        };
-        let prompt = prompt.to_string();
-        Ok(Some(Begun { run, live, brief, guards, wait, asked, told, prompt }))
+        Ok(Some(Begun { run, live, brief, guards, wait, asked, told }))
     }
 }
 

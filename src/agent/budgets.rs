@@ -95,12 +95,8 @@ impl Agent {
         orders: &[Order],
     ) -> Result<Guards, ApiError> {
         let budgets = self.budgets_on(link, scope).await?;
-        let mut allowed = Allowance { written: budgets.run_tokens, ..Allowance::default() }.within(
-            Of::Run,
-            None,
-            budgets.run_dollars,
-            Taken::default(),
-        );
+        let (tokens, dollars) = (budgets.run_tokens, budgets.run_dollars);
+        let mut allowed = Allowance::default().within(Of::Run, tokens, dollars, Taken::default());
         if budgets.limits_sessions() || budgets.limits_days() || budgets.runs_per_minute.is_some() {
             link.hold_count(&format!("limits of {}", scope.space)).await?;
         }
@@ -117,7 +113,6 @@ impl Agent {
         let guards = self.shared.limits.guards;
         let micros = budgets.run_dollars.map(|dollars| (dollars * 1_000_000.0) as u64);
         Ok(Guards {
-            output_tokens: budgets.run_tokens.unwrap_or(guards.output_tokens),
             cost_micros: micros.unwrap_or(guards.cost_micros),
             allowed: allowed.shared_by(at_once),
             ..guards

@@ -2,7 +2,11 @@
 //!
 //! None of it is needed to go on, so that failing is only logged; it is made when it is next missed.
 
-use std::time::Duration;
+use std::{
+    collections::HashSet,
+    sync::{MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use futures_util::StreamExt;
 
@@ -14,7 +18,7 @@ use crate::{
         change::{Change, Op},
         chat::{TITLE, TitledBy},
         error::ApiError,
-        id::{ConversationId, PersonaId},
+        id::{ConversationId, PersonaId, SpaceId},
         message::Role,
         model::Model,
         persona::{PersonaFields, RoleplayData},
@@ -89,7 +93,8 @@ impl Agent {
         }
     }
 
-    /// Makes what roleplay needs to know of the personas of a chat, once for each version.
+    /// Makes what roleplay needs to know of the personas of a chat, once for each version. Of two chats with
+    /// the same one, only one asks.
     pub(super) fn make_roleplay_data(&self, scope: &Scope, chat: &ConversationId) {
         let (agent, scope, chat) = (self.clone(), scope.clone(), chat.clone());
         tokio::spawn(async move {
@@ -107,15 +112,29 @@ impl Agent {
         let chat = self.read(scope).await?.chat(id).await?;
         for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
             let (persona, revision) = (&member.persona_id, member.revision);
+            let version = (scope.space.clone(), persona.clone(), revision);
+            let Some(mut drawing) = self.take_on(version) else { continue };
             // Whoever comes after is not left out for that.
             match self.draw(scope, persona, revision, &chat.settings.model).await {
-                Ok(_) | Err(ApiError::Limited { .. }) => {}
+                Ok(drawn) => drawing.in_vain = drawn.is_none(),
+                Err(ApiError::Limited { .. }) => {}
                 Err(error) => {
                     tracing::info!(%error, chat = %id, %persona, "no roleplay data was made");
                 }
             }
         }
         Ok(())
+    }
+
+    fn drawings(&self) -> MutexGuard<'_, HashSet<Version>> {
+        self.shared.drawings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes it on to draw from a version of a persona. `None` when that goes on already, or the model did not
+    /// answer in the way it was asked to: then a person decides whether it is asked again.
+    fn take_on(&self, version: Version) -> Option<Drawing> {
+        let is_free = self.drawings().insert(version.clone());
+        is_free.then(|| Drawing { agent: self.clone(), version, in_vain: false })
     }
 
     /// Draws from a persona as it is now what roleplay needs to know, unless that is known. Here somebody
@@ -135,7 +154,8 @@ impl Agent {
         })
     }
 
-    /// Draws from a version of a persona what roleplay needs to know, and keeps it with the version.
+    /// Draws from a version of a persona what roleplay needs to know, unless that was just done, and keeps it
+    /// with the version.
     async fn draw(
         &self,
         scope: &Scope,
@@ -144,6 +164,9 @@ impl Agent {
         model: &str,
     ) -> Result<Option<RoleplayData>, ApiError> {
         let fields = self.read(scope).await?.persona_at(id, revision).await?;
+        if fields.roleplay_data.is_some() {
+            return Ok(fields.roleplay_data);
+        }
         let model = if model.is_empty() { fields.model.as_str() } else { model };
         let model = self.route(scope, model).await?.model.id;
         let route = self.quick_route(scope, &model).await?;
@@ -216,6 +239,25 @@ impl Agent {
         });
         self.count_asked(scope, persona, &route.model, usage).await?;
         answer
+    }
+}
+
+/// A version of a persona in its Space.
+type Version = (SpaceId, PersonaId, Revision);
+
+/// Somebody draws from a version of a persona, and nobody else does until this is dropped.
+struct Drawing {
+    agent: Agent,
+    version: Version,
+    /// Whether the model gave nothing that could be kept.
+    in_vain: bool,
+}
+
+impl Drop for Drawing {
+    fn drop(&mut self) {
+        if !self.in_vain {
+            self.agent.drawings().remove(&self.version);
+        }
     }
 }
 

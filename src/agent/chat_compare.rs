@@ -5,19 +5,19 @@ use std::collections::HashMap;
 
 use super::{
     Agent,
-    chat_tree::{check_visible, named},
+    chat_tree::{check_visible, name_in, named},
     chats::chat_conversation,
     rounds::Round,
 };
 use crate::{
     changes::Scope,
     domain::{
-        compare::{Branch, COMMON_TURNS, COMPARED_TURNS, Comparison, rows},
+        compare::{Branch, COMMON_TURNS, COMPARED_TURNS, Comparison, Speakers, rows},
         error::ApiError,
         id::{ConversationId, MessageId},
-        message::Message,
+        message::{Message, Role},
     },
-    store::{Link, StoreError},
+    store::{Link, StoreError, Voice},
 };
 
 /// A branch from its end upwards.
@@ -28,6 +28,8 @@ struct Way {
     kept: MessageId,
     /// Those that are being written below it, the oldest first.
     written: Vec<Message>,
+    /// Who writes them.
+    writers: Vec<Voice>,
     /// Whether more is to come.
     generating: bool,
 }
@@ -47,6 +49,23 @@ impl Way {
         let mut messages = link.stretch(chat, &self.kept, skip - from, kept).await?;
         messages.extend_from_slice(&self.written[fresh - to..fresh - from]);
         Ok(messages)
+    }
+
+    /// Who said what stands in a stretch of it, where that is known.
+    async fn voices(
+        &self,
+        link: &mut Link,
+        chat: &ConversationId,
+        stretch: &[Message],
+    ) -> Result<Vec<Voice>, StoreError> {
+        let is_written =
+            |message: &Message| self.writers.iter().any(|writer| writer.message == message.id);
+        let mut voices = self.writers.clone();
+        if let Some(last) = stretch.iter().rfind(|message| !is_written(message)) {
+            let most = i64::try_from(stretch.len()).unwrap_or(i64::MAX);
+            voices.extend(link.voices(chat, &last.id, most).await?);
+        }
+        Ok(voices)
     }
 
     /// What is told of it, when so much of it is its own.
@@ -91,10 +110,21 @@ impl Agent {
         }
         let right_side = sides.pop().unwrap_or_default();
         let left_side = sides.pop().unwrap_or_default();
+        // What names nobody is the first one's, as on the page of the chat.
+        let members = link.chat(chat).await?.members;
+        let first_one = members.into_iter().next().map(|member| (member.persona_id, member.name));
+        let first_one = first_one.unwrap_or_default();
+        let mut speakers = Speakers::new();
+        for (way, stretch) in [(&one, &shared), (&one, &left_side), (&other, &right_side)] {
+            let answers = stretch.iter().filter(|message| message.role == Role::Assistant);
+            speakers.extend(answers.map(|message| (message.id.clone(), first_one.clone())));
+            let voices = way.voices(&mut link, chat, stretch).await?.into_iter();
+            speakers.extend(voices.map(|voice| (voice.message, (voice.persona, voice.name))));
+        }
         let mut rows = rows(left_side, right_side, first == 0);
         rows.drain(..(from - first).min(rows.len()));
         let next = Some(end).filter(|end| *end < longest);
-        Ok(Comparison { left, right, common, shared, rows, from, next })
+        Ok(Comparison { left, right, common, shared, rows, speakers, from, next })
     }
 
     /// The branch that ends below a message, with the answers that are being given there.
@@ -114,18 +144,21 @@ impl Agent {
         let Some(open) = open.filter(|open| is_written || open.holds(message)) else {
             let kept = link.newest_below(chat, message).await?;
             let ids = link.way_up(chat, &kept).await?;
-            return Ok(Way { ids, kept, written: Vec::new(), generating: false });
+            let (written, writers) = (Vec::new(), Vec::new());
+            return Ok(Way { ids, kept, written, writers, generating: false });
         };
         let kept = open.end();
-        let mut written: Vec<Message> = Vec::new();
+        let (mut written, mut writers): (Vec<Message>, Vec<Voice>) = (Vec::new(), Vec::new());
         for run in open.unkept() {
             let parts = self.parts_so_far(link, &run.id).await?;
             if !parts.is_empty() {
+                let (message, persona) = (run.reply_id.clone(), run.persona_id.clone());
+                writers.push(Voice { message, persona, name: name_in(link, run).await? });
                 written.push(run.reply(parts));
             }
         }
         let ids = written.iter().rev().map(|message| message.id.clone());
         let ids = ids.chain(link.way_up(chat, &kept).await?).collect();
-        Ok(Way { ids, kept, written, generating: true })
+        Ok(Way { ids, kept, written, writers, generating: true })
     }
 }

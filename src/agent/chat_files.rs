@@ -34,7 +34,8 @@ pub(super) const FORMAT: &str = "greenroom-chat";
 /// How files are written. Those of the first version have one persona, and do not say who spoke.
 pub(super) const VERSION: u32 = 2;
 /// What a model said: it may be longer than what a person may say, and a stopped answer has no words.
-const ANSWER: TextField = TextField { name: "content", label: "The message", max_chars: 500_000 };
+pub(super) const ANSWER: TextField =
+    TextField { name: "content", label: "The message", max_chars: 500_000 };
 
 /// A whole chat as a file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

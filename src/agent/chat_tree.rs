@@ -2,8 +2,8 @@
 //! was said is ever written over.
 
 use super::{
-    Agent, chat_answers::first, chat_place::leaf_around, chats::chat_conversation,
-    editor::check_words, rounds::Round,
+    Agent, chat_answers::first, chat_files::ANSWER, chat_place::leaf_around,
+    chats::chat_conversation, editor::check_words, rounds::Round,
 };
 use crate::{
     changes::{Scope, refresh_index},
@@ -147,15 +147,17 @@ impl Agent {
     ) -> Result<PathMessage, ApiError> {
         let reply = run.reply(parts);
         // Only the first of several has siblings: the others follow it.
-        let (count, newest) = match leaf.filter(|leaf| *leaf == run.follows()) {
-            Some(leaf) => link.children(&run.conversation_id, leaf).await?,
+        let chat = &run.conversation_id;
+        let beside = leaf.filter(|leaf| *leaf == run.follows());
+        let (count, newest) = match beside {
+            Some(leaf) => link.children(chat, leaf).await?,
             None => (0, None),
         };
-        let name = match link.persona_at(&run.persona_id, run.persona_revision).await {
-            Ok(persona) => persona.name,
-            Err(StoreError::NotFound(_)) => GONE_PERSONA.to_owned(),
-            Err(error) => return Err(error.into()),
+        let hidden = match beside.filter(|_| count > 0) {
+            Some(leaf) => link.below_children(chat, leaf).await?,
+            None => 0,
         };
+        let name = name_in(link, run).await?;
         Ok(PathMessage {
             content: reply.text(),
             message: reply,
@@ -166,7 +168,7 @@ impl Agent {
             siblings: count + 1,
             previous: newest,
             following: None,
-            hidden: 0,
+            hidden,
             label: String::new(),
             bookmarked: false,
             generating: true,
@@ -180,9 +182,9 @@ impl Agent {
         message: &MessageId,
         edit: ChatEdit,
     ) -> Result<(MessageId, Option<Run>), ApiError> {
-        check_content(&edit.content)?;
         check_device(edit.device.as_deref())?;
         let (chat, known) = self.said_in_chat(scope, message).await?;
+        check_said(known.message.role, &edit.content)?;
         if edit.answer && known.message.role == Role::Assistant {
             let rule = "Only what a person says can be answered.";
             return Err(ApiError::invalid("answer", rule));
@@ -293,6 +295,15 @@ impl Agent {
         })?;
         let known = link.marked_message(&chat, message).await?;
         Ok((chat, known))
+    }
+}
+
+/// What the persona of a run is called in it.
+pub(super) async fn name_in(link: &mut Link, run: &Run) -> Result<String, ApiError> {
+    match link.persona_at(&run.persona_id, run.persona_revision).await {
+        Ok(persona) => Ok(persona.name),
+        Err(StoreError::NotFound(_)) => Ok(GONE_PERSONA.to_owned()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -438,6 +449,14 @@ pub(super) fn check_content(words: &str) -> Result<(), ApiError> {
         ApiError::Invalid { rule, .. } => ApiError::invalid("content", rule),
         other => other,
     })
+}
+
+/// The same of words that stand for what somebody said: an answer may be longer than what a person may say.
+fn check_said(role: Role, words: &str) -> Result<(), ApiError> {
+    match role {
+        Role::Assistant if !words.trim().is_empty() => ANSWER.check(words),
+        Role::Assistant | Role::User => check_content(words),
+    }
 }
 
 /// The same message in other words. Who spoke stays known; that a model wrote them does not.

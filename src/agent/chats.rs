@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{
     Agent,
+    asking::told,
     driver::{Brief, ChatBrief, System, Workspace},
     prompt,
     tool::Registry,
-    window,
 };
 use crate::{
     changes::{Gate, Scope, to_fields},
@@ -23,7 +23,6 @@ use crate::{
         message::{Conversation, ConversationKind},
         persona::{Persona, Tier},
         sent::{Recorded, Section, joined},
-        tokens::estimate,
         version::Revision,
     },
     store::{Link, StoreError, new_id},
@@ -297,15 +296,16 @@ impl Agent {
     fn chat_brief(&self, speaker: Speaker) -> Brief {
         let Speaker { persona, route, sections, window } = speaker;
         let system = joined(&sections);
-        let reserved = estimate(&system) as u64 + self.answer_tokens(&route);
-        let room = window::room(route.model.context, reserved);
+        let tools = Registry::default();
+        let room = self.history_room(&route, told(&route, &system, &tools));
         let mut recorded = Recorded::of(&sections, &persona.fields.system_prompt, window, room);
-        recorded.parameters = Some(self.parameters(&route, &Registry::default()));
+        recorded.words_only = !route.model.tools;
+        recorded.parameters = Some(self.parameters(&route, &tools));
         Brief {
             persona: Arc::new(persona),
             route,
             system: System::Told(system.into()),
-            tools: Registry::default(),
+            tools,
             tier: Tier::Read,
             context: None,
             chat: Some(Arc::new(ChatBrief { window, recorded })),

@@ -6,12 +6,11 @@
 
 use std::sync::Arc;
 
-use super::{Agent, driver::Brief, tool::Registry, window};
+use super::{Agent, asking::told, driver::Brief, tool::Registry};
 use crate::{
     domain::{
         id::{RunId, SpaceId},
         sent::{Parameters, Recorded, Section},
-        tokens::estimate,
     },
     providers::Route,
 };
@@ -64,10 +63,12 @@ impl Agent {
     pub(super) fn recorded(&self, brief: &Brief) -> Recorded {
         let prompt = &brief.persona.fields.system_prompt;
         let system = brief.system();
-        let reserved = estimate(&system) as u64 + self.answer_tokens(&brief.route);
-        let room = window::room(brief.route.model.context, reserved);
+        let told = told(&brief.route, &system, &brief.tools);
+        let room = self.history_room(&brief.route, told);
         let messages = brief.window.as_ref().map_or(0, |window| window.messages);
         let mut recorded = Recorded::of(&sections(&system, prompt), prompt, messages, room);
+        recorded.words_only = !brief.route.model.tools;
+        recorded.cut_results = brief.window.as_ref().is_some_and(|window| window.cut_results);
         recorded.parameters = Some(self.parameters(&brief.route, &brief.tools));
         recorded
     }

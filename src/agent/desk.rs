@@ -87,6 +87,8 @@ pub struct ToolDesk {
     gate: Gate,
     /// The versions that the model last saw: what it writes is meant for those.
     seen: Mutex<HashMap<Entity, Revision>>,
+    /// Those of them that it saw in earlier runs of the conversation.
+    recalled: Mutex<HashMap<Entity, Revision>>,
     /// Things too long for the model, of which it was shown the beginning only.
     in_part: Mutex<HashSet<Entity>>,
     /// What was read in this conversation that nobody here wrote.
@@ -114,7 +116,8 @@ impl ToolDesk {
             tier,
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
-        let (seen, in_part, sources) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (seen, recalled) = (Mutex::default(), Mutex::default());
+        let (in_part, sources) = (Mutex::default(), Mutex::default());
         let (drafts, charged) = (AtomicUsize::new(0), AtomicU64::new(0));
         Self {
             agent,
@@ -125,6 +128,7 @@ impl ToolDesk {
             files: None,
             gate,
             seen,
+            recalled,
             in_part,
             sources,
             drafts,
@@ -182,6 +186,20 @@ impl ToolDesk {
         self.show(entity, revision);
     }
 
+    /// Notes that the model was shown no more than the beginning of a thing.
+    pub fn show_part(&self, entity: Entity) {
+        lock(&self.in_part).insert(entity);
+    }
+
+    /// Notes which version the model made of another. It knows that one, unless somebody else wrote after
+    /// the one that it was shown.
+    pub fn show_written(&self, entity: Entity, from: Option<Revision>, to: Revision) {
+        let seen = self.shown(&entity);
+        if seen.is_none() || seen == from {
+            self.show(entity, to);
+        }
+    }
+
     /// How much of a thing the model knows, as far as it was shown any of it.
     pub fn share(&self, entity: &Entity) -> Share {
         if lock(&self.in_part).contains(entity) { Share::Part } else { Share::Whole }
@@ -192,9 +210,22 @@ impl ToolDesk {
         lock(&self.seen).get(entity).copied()
     }
 
-    /// The version that a change of the persona is meant for.
-    pub fn base(&self, persona: &Persona) -> Revision {
-        self.shown(&Entity::from(&persona.id)).unwrap_or(persona.revision)
+    /// The version that a change of a thing is meant for, which is at this revision now: the one that the
+    /// model was shown, if there was one.
+    pub fn base(&self, entity: &Entity, now: Revision) -> Revision {
+        self.shown(entity).filter(|seen| *seen <= now).unwrap_or(now)
+    }
+
+    /// The same for what is given anew, like a name, and goes on from nothing: what was shown in earlier
+    /// runs is no reason to hold it against what the person wrote since.
+    pub fn base_anew(&self, entity: &Entity, now: Revision) -> Revision {
+        let recalled = lock(&self.recalled).get(entity).copied();
+        if self.shown(entity) == recalled { now } else { self.base(entity, now) }
+    }
+
+    /// Notes that all that was shown so far was shown in earlier runs.
+    pub fn close_recall(&self) {
+        lock(&self.recalled).clone_from(&lock(&self.seen));
     }
 
     /// Notes what was read that nobody here wrote. What was read last of a thing is its passage.
@@ -233,7 +264,11 @@ impl ToolDesk {
         let outcome = self.gate.submit(change).await?;
         // The model knows what it wrote itself.
         match outcome.state {
-            ChangeState::Applied => self.show(entity, outcome.revision),
+            ChangeState::Applied => {
+                // Where nothing was changed, no version was made of another.
+                let from = outcome.change_id.as_ref().map(|_| outcome.revision - 1);
+                self.show_written(entity, from, outcome.revision);
+            }
             _ => drop(self.drafts.fetch_add(1, Ordering::Relaxed)),
         }
         Ok(outcome)

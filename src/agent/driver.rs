@@ -16,11 +16,10 @@ use super::{
     asking::{Asked, Asking},
     begun::Begun,
     chat_pictures::ask_for_pictures,
-    desk::{Heard, ToolDesk},
+    desk::ToolDesk,
     live::{Added, Live},
     runs::{close, ended_row, opening},
     tool::{Effect, MAX_RESULT_BYTES},
-    tools,
     turn::{Finish, Input, Step, Turn},
 };
 use crate::{
@@ -29,7 +28,7 @@ use crate::{
         budget::Taken,
         error::ApiError,
         event::RunEvent,
-        message::{PartBody, ToolCall, ToolResult},
+        message::{ToolCall, ToolResult},
         run::{Run, RunStatus, Spent, Usage},
     },
     providers::{Fault, ModelEvent, ProviderError},
@@ -227,21 +226,7 @@ impl Drive {
             return Ok(());
         }
         let mut link = self.agent.read(&self.scope).await?;
-        let branch = link.branch(&self.run.message_id).await?;
-        let shown = link.shown_sources(&self.run.conversation_id).await?;
-        for message in &branch {
-            let along = shown.iter().filter(|(with, _)| *with == message.id);
-            for (_, sources) in along {
-                self.desk.hear(Heard::Read, sources.iter().cloned());
-            }
-            for part in &message.parts {
-                if let PartBody::ToolResult(result) = &part.body {
-                    let how = tools::how_heard(&result.name);
-                    self.desk.hear(how, result.sources.iter().cloned());
-                }
-            }
-        }
-        Ok(())
+        self.desk.recall(&mut link, &self.run).await
     }
 
     /// The answer that was asked for already, or a new one.

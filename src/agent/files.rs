@@ -224,7 +224,7 @@ async fn check_written(link: &mut Link, place: &FilePlace) -> Result<(), ApiErro
 }
 
 /// Writes files, and tells open pages of it.
-async fn keep(
+pub(super) async fn keep(
     link: &mut Link,
     place: &FilePlace,
     call: Option<&CallId>,

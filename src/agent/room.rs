@@ -30,8 +30,6 @@ impl Of {
 /// What persons let a run take; what is not there is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
-    /// Tokens that it may write.
-    pub written: Option<u64>,
     /// Tokens, read and written, and for what that is the limit.
     pub tokens: Option<(u64, Of)>,
     /// Millionths of a dollar, and for what that is the limit.
@@ -47,7 +45,6 @@ impl Allowance {
         };
         let micros = dollars.map(|dollars| (dollars * 1_000_000.0) as u64);
         Self {
-            written: self.written,
             tokens: smaller(self.tokens, tokens, taken.tokens),
             micros: smaller(self.micros, micros, taken.cost_micros),
         }
@@ -60,10 +57,10 @@ impl Allowance {
             Of::Run => (left, of),
             Of::Conversation | Of::Day => (left / count, of),
         };
-        Self { tokens: self.tokens.map(share), micros: self.micros.map(share), ..self }
+        Self { tokens: self.tokens.map(share), micros: self.micros.map(share) }
     }
 
-    /// Whether it says what runs may take beside what one writes.
+    /// Whether anything is limited.
     pub fn is_counted(self) -> bool {
         self.tokens.is_some() || self.micros.is_some()
     }
@@ -73,7 +70,6 @@ impl Allowance {
         let (input, output) = (usage.input.unwrap_or_default(), usage.output.unwrap_or_default());
         let rest = |(limit, of): (u64, Of), taken: u64| (limit.saturating_sub(taken), of);
         Self {
-            written: self.written.map(|limit| limit.saturating_sub(output)),
             tokens: self.tokens.map(|limit| rest(limit, input.saturating_add(output))),
             micros: self.micros.map(|limit| rest(limit, micros)),
         }
@@ -82,7 +78,6 @@ impl Allowance {
     /// How long an answer may be to a question of so many tokens; `None` when no limit says so.
     pub fn room(self, reading: u64, price: Option<Price>) -> Option<Room> {
         let room = |tokens: u64, bound: Bound| Room { tokens, bound, cuts: Cuts::Late };
-        let written = self.written.map(|left| room(left, Bound::Written));
         let tokens =
             self.tokens.map(|(left, of)| room(left.saturating_sub(reading), Bound::Tokens(of)));
         let money = self.micros.zip(price).map(|((left, of), price)| {
@@ -98,15 +93,13 @@ impl Allowance {
             };
             room(affordable, Bound::Money(of))
         });
-        [written, tokens, money].into_iter().flatten().min_by_key(|room| room.tokens)
+        [tokens, money].into_iter().flatten().min_by_key(|room| room.tokens)
     }
 }
 
 /// Which limit leaves no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// What a run may write.
-    Written,
     /// What may be read and written.
     Tokens(Of),
     /// What may be paid.
@@ -117,7 +110,6 @@ impl Bound {
     /// What people read of a run that came to it.
     pub fn told(self) -> String {
         match self {
-            Self::Written => "The run wrote as much as it may and was ended.".to_owned(),
             Self::Tokens(of) => {
                 format!("The run was ended: it took all the tokens there were for {}.", of.told())
             }
@@ -130,18 +122,12 @@ impl Bound {
 
     /// What people read when there is not even room for the first answer.
     pub fn refused(self) -> ApiError {
-        let reason = match self {
-            Self::Written => {
-                "One run may write fewer tokens than the shortest answer takes. Raise the limit \
-                 in the settings."
-                    .to_owned()
-            }
-            Self::Tokens(of) | Self::Money(of) => format!(
-                "What is left for {} is not enough for this question with all that came before \
-                 it. Ask a cheaper model, say less, or raise the limit in the settings.",
-                of.told()
-            ),
-        };
+        let (Self::Tokens(of) | Self::Money(of)) = self;
+        let reason = format!(
+            "What is left for {} is not enough for this question with all that came before it. \
+             Ask a cheaper model, say less, or raise the limit in the settings.",
+            of.told()
+        );
         ApiError::Limited { reason, retry_after: None }
     }
 }
@@ -199,16 +185,19 @@ mod tests {
     #[test]
     fn the_narrowest_limit_says_how_long_an_answer_may_be() {
         let taken = Taken { tokens: 4000, cost_micros: 0 };
-        let allowed = Allowance { written: Some(500), ..Allowance::default() }
-            .within(Of::Run, None, Some(0.01), Taken::default())
-            .within(Of::Day, Some(5000), None, taken);
+        let allowed = Allowance::default()
+            .within(Of::Run, Some(900), Some(0.01), Taken::default())
+            .within(Of::Conversation, Some(5000), None, taken)
+            .within(Of::Day, Some(9000), None, taken);
 
         assert_eq!(room(Allowance::default(), 10, price(1.0, 1.0)), None);
-        assert_eq!(room(allowed, 100, None), Some((500, Bound::Written)));
-        assert_eq!(room(allowed, 700, None), Some((300, Bound::Tokens(Of::Day))));
+        assert_eq!(room(allowed, 100, None), Some((800, Bound::Tokens(Of::Run))));
         // A cent is ten thousand millionths: a thousand for reading, and 45 for each token.
         assert_eq!(room(allowed, 500, price(2.0, 45.0)), Some((200, Bound::Money(Of::Run))));
-        assert_eq!(room(allowed, 5000, price(3.0, 0.0)), Some((0, Bound::Tokens(Of::Day))));
+        assert_eq!(room(allowed, 5000, price(1.0, 0.0)), Some((0, Bound::Tokens(Of::Run))));
+        let more = Taken { tokens: 4300, cost_micros: 0 };
+        let later = allowed.within(Of::Day, Some(5000), None, more);
+        assert_eq!(room(later, 500, None), Some((200, Bound::Tokens(Of::Day))));
         let money = Allowance { micros: Some((100, Of::Run)), ..Allowance::default() };
         assert_eq!(room(money, 200, price(1.0, 0.0)), Some((0, Bound::Money(Of::Run))));
         assert_eq!(room(money, 20, price(1.0, 0.0)), Some((u64::MAX, Bound::Money(Of::Run))));
@@ -216,29 +205,18 @@ mod tests {
 
     #[test]
     fn what_was_taken_is_not_there_any_more() {
-        let allowed = Allowance {
-            written: Some(100),
-            tokens: Some((1000, Of::Conversation)),
-            micros: Some((50, Of::Day)),
-        };
+        let allowed =
+            Allowance { tokens: Some((1000, Of::Conversation)), micros: Some((50, Of::Day)) };
         let usage = Usage { input: Some(900), output: Some(70), ..Usage::default() };
 
-        let left = Allowance {
-            written: Some(30),
-            tokens: Some((30, Of::Conversation)),
-            micros: Some((0, Of::Day)),
-        };
+        let left = Allowance { tokens: Some((30, Of::Conversation)), micros: Some((0, Of::Day)) };
         assert_eq!(allowed.less(usage, 60), left);
         assert_eq!(allowed.less(Usage::default(), 0), allowed);
     }
 
     #[test]
     fn those_that_begin_together_share_what_is_left_for_all() {
-        let allowed = Allowance {
-            written: Some(100),
-            tokens: Some((1000, Of::Day)),
-            micros: Some((50, Of::Run)),
-        };
+        let allowed = Allowance { tokens: Some((1000, Of::Day)), micros: Some((50, Of::Run)) };
 
         let share = Allowance { tokens: Some((250, Of::Day)), ..allowed };
         assert_eq!((allowed.shared_by(4), allowed.shared_by(0)), (share, allowed));
@@ -248,7 +226,8 @@ mod tests {
 
     #[test]
     fn a_guess_is_given_some_room_and_what_is_told_is_taken_at_its_word() {
-        let room = Allowance { written: Some(100), ..Allowance::default() }.room(0, None).unwrap();
+        let tokens = Some((100, Of::Run));
+        let room = Allowance { tokens, ..Allowance::default() }.room(0, None).unwrap();
 
         assert!(!room.is_passed(Some(100), 141));
         assert!(room.is_passed(None, 142));

@@ -173,9 +173,7 @@ impl Agent {
             self.lives().insert(run.id.clone(), live.clone());
         }
         let told = begun.iter_mut().flat_map(|one| take(&mut one.told)).collect();
-        let prompts: Vec<(RunId, String)> =
-            begun.iter_mut().map(|one| (one.run.id.clone(), take(&mut one.prompt))).collect();
-        let keeping = keep_rest(link, begun.last().map(|one| one.run.clone()), told, prompts);
+        let keeping = keep_rest(link, begun.last().map(|one| one.run.clone()), told);
         let first = begun.first_mut().and_then(|first| first.asked.as_mut());
         let kept = match first {
             Some(asked) => keep_asking(keeping, &mut asked.answer).await,
@@ -352,21 +350,16 @@ impl Agent {
     }
 }
 
-/// Keeps what no question to a model depends on: where the conversation stands, the first events, and what
-/// the models are told, which is there even if a run is interrupted.
+/// Keeps what no question to a model depends on: where the conversation stands, and the first events.
 async fn keep_rest(
     mut link: Link,
     last: Option<Run>,
     told: Vec<EventRow>,
-    prompts: Vec<(RunId, String)>,
 ) -> Result<(), StoreError> {
     if let Some(run) = last {
         link.set_leaf(&run.conversation_id, run.follows(), run.created_at).await?;
     }
     link.append_events(&told).await?;
-    for (run, prompt) in &prompts {
-        link.set_run_prompt(run, prompt).await?;
-    }
     link.commit().await
 }
 

@@ -1,13 +1,16 @@
 //! What a model was sent for an answer, and what the next message would take.
 
-use super::{Agent, Toolbox, chat_tree::PathAsk, chats::Speaker, runs::said, voices, window};
+use super::{
+    Agent, Toolbox, asking::told, chat_tree::PathAsk, chats::Speaker, manager, runs::said,
+    tool::Registry, voices, window,
+};
 use crate::{
     changes::Scope,
     domain::{
         chat::MAX_WINDOW,
         error::ApiError,
         id::{ConversationId, MessageId, RunId},
-        message::{ConversationKind, Message, Role},
+        message::{ConversationKind, Message, PartBody, Role},
         persona::PersonaFields,
         run::{Run, Usage},
         sent::{
@@ -73,6 +76,12 @@ impl Agent {
                 (link.branch_end(&run.message_id, i64::from(window)).await?, heard)
             }
         };
+        if recorded.cut_results {
+            manager::cut_results(&mut branch);
+        }
+        if recorded.words_only {
+            window::leave_words(&mut branch);
+        }
         let mut sent = branch.split_off(window::cut(&branch, room));
         voices::hear(&mut sent, &heard, &run.persona_id);
         let first_sent = sent.first().map(|message| message.id.clone());
@@ -83,6 +92,7 @@ impl Agent {
                 id: message.id.clone(),
                 role: message.role,
                 text: message.text(),
+                parts: done(message),
                 tokens: window::tokens(message),
             })
             .collect();
@@ -154,10 +164,12 @@ impl Agent {
             Estimate { cost_micros: Some(0), more_micros: Some(0), ..Estimate::default() };
         // Each of them reads the conversation and answers.
         for Speaker { route, sections, window, .. } in speakers {
-            let branch = &branch[branch.len().saturating_sub(window as usize)..];
-            let system = estimate(&joined(&sections)) as u64;
-            let room = window::room(route.model.context, system + self.answer_tokens(&route));
-            let sent = &branch[window::cut(branch, room)..];
+            let mut branch = branch[branch.len().saturating_sub(window as usize)..].to_vec();
+            if !route.model.tools {
+                window::leave_words(&mut branch);
+            }
+            let system = told(&route, &joined(&sections), &Registry::default());
+            let sent = &branch[window::cut(&branch, self.history_room(&route, system))..];
             let input_tokens = system + sent.iter().map(window::tokens).sum::<u64>();
             let (input, output) = (Some(input_tokens), Some(output_tokens));
             let usage = Usage { input, output, ..Usage::default() };
@@ -176,6 +188,17 @@ impl Agent {
         }
         Ok(whole)
     }
+}
+
+/// What a message says and does, when it does anything beside saying something. Thoughts are never words that
+/// were sent.
+fn done(message: &Message) -> Vec<PartBody> {
+    let does = |body: &PartBody| matches!(body, PartBody::ToolCall(_) | PartBody::ToolResult(_));
+    if !message.parts.iter().any(|part| does(&part.body)) {
+        return Vec::new();
+    }
+    let bodies = message.parts.iter().map(|part| &part.body);
+    bodies.filter(|body| !matches!(body, PartBody::Reasoning(_))).cloned().collect()
 }
 
 /// How many messages stand before those that were sent.

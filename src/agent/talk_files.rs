@@ -9,6 +9,8 @@ use super::{
     chat_files::{FileMessage, check_messages},
     chat_restore::{BroughtBack, Poured},
     companion,
+    files::keep,
+    session_talk::session_conversation,
 };
 use crate::{
     changes::Scope,
@@ -21,7 +23,7 @@ use crate::{
         timestamp::Timestamp,
         virtual_file::{FileChange, FilePath},
     },
-    store::{Link, StoreError},
+    store::{FilePlace, Link, StoreError},
 };
 
 /// How many messages are read at once.
@@ -149,13 +151,14 @@ impl Agent {
         Ok(of)
     }
 
-    /// A conversation from a file, as it was. One that is there stays as it is.
+    /// A conversation from a file, as it was, whole or not at all. One that is there stays as it is.
     pub async fn bring_talk_back(
         &self,
         scope: &Scope,
         talk: TalkFile,
     ) -> Result<BroughtBack, ApiError> {
         let order = check_messages(&talk.messages)?;
+        let changes = written(&talk)?;
         let known = self.read(scope).await?.conversation_kind(&talk.id).await;
         match known {
             Ok(_) => return Ok(BroughtBack::WasThere),
@@ -169,18 +172,26 @@ impl Agent {
         begin(&mut link, &talk).await?;
         let poured = Poured { conversation: &talk.id, leaf: talk.leaf.as_ref() };
         self.pour_into(&mut link, poured, &talk.messages, order).await?;
-        link.commit().await?;
-        if !talk.files.is_empty() && talk.kind == ConversationKind::Playground {
-            let place = self.session_place(scope, &talk.id).await?;
-            let mut changes = Vec::with_capacity(talk.files.len());
-            for TalkedFile { path, content } in talk.files {
-                let path = FilePath::parse(&path)?;
-                changes.push(FileChange { path, content: Some(content.into()) });
-            }
-            self.put_files(scope, &place, changes).await?;
+        if !changes.is_empty() {
+            let leaf = session_conversation(&mut link, &talk.id).await?.leaf.unwrap_or_default();
+            let (session, writing) = (talk.id, MessageId::default());
+            keep(&mut link, &FilePlace { session, leaf, writing }, None, &changes).await?;
         }
+        link.commit().await?;
         Ok(BroughtBack::Made)
     }
+}
+
+/// The files of a session, as they are written.
+fn written(talk: &TalkFile) -> Result<Vec<FileChange>, ApiError> {
+    if talk.kind != ConversationKind::Playground {
+        return Ok(Vec::new());
+    }
+    let change = |file: &TalkedFile| -> Result<FileChange, ApiError> {
+        let content = Some(file.content.clone().into_bytes());
+        Ok(FileChange { path: FilePath::parse(&file.path)?, content })
+    };
+    talk.files.iter().map(change).collect()
 }
 
 /// Makes the conversation of a file, with nothing said in it.

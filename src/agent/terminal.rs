@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::{
     Agent, Words,
-    asking::reading,
     chat_answers::first,
     driver::{Brief, System, Workspace},
     editor::check_words,
@@ -32,6 +31,7 @@ use crate::{
             LeftOut, ManagerKind, NewTerminal, Said, Speaker, TerminalChanges, TerminalSession,
             TerminalSettings, TerminalTalk, meant,
         },
+        tokens::estimate,
     },
     providers::Route,
     store::{Kept, Link, StoreError, now},
@@ -320,12 +320,12 @@ impl Agent {
             persona: persona.id.clone(),
             route: route.clone(),
         };
-        let told = if route.model.tools { tools.specs() } else { &[] };
+        let told = if route.model.tools { tools.reading() } else { 0 };
         let notes = match settings.conversation_manager {
             ManagerKind::SlidingWindow => 0,
             ManagerKind::Summarizing => MAX_NOTES as u64 / 4,
         };
-        let reserved = reading(&prompt, &[], told) + notes + self.answer_tokens(&route);
+        let reserved = estimate(&prompt) as u64 + told + notes + self.answer_tokens(&route);
         let context = route.model.context;
         let room = window::room(context, reserved).saturating_sub(NOTE_TOKENS.min(context / 16));
         let read = as_read(&branch, settings, &route);

@@ -2,7 +2,10 @@
 //!
 //! Nothing of it is kept twice: it is read from the messages, their runs, and what was set when.
 
+mod speakers;
+
 use serde_json::{Map, Value, json};
+use speakers::Speakers;
 
 use super::Agent;
 use crate::{
@@ -17,8 +20,8 @@ use crate::{
         run::{RunStatus, Spent, Usage},
         terminal::{
             HistoryEntry, ManagerKind, Metadata, PromptSource, RecordedCall, RecordedResult,
-            SessionRecord, SettingsChange, SystemPrompt, TerminalChanges, TerminalSession,
-            TerminalSettings, TokenCount, ToolUse, TurnRecord,
+            RecordedSource, SessionRecord, SettingsChange, SystemPrompt, TerminalChanges,
+            TerminalSession, TerminalSettings, TokenCount, ToolUse, TurnRecord,
         },
         timestamp::Timestamp,
     },
@@ -41,8 +44,12 @@ impl Agent {
         let set = link.terminal_settings(id).await?;
         let messages = whole_branch(&mut link, session.leaf.as_ref()).await?;
         let ratings = link.ratings_in(id).await?;
-        let turns = turns(&mut link, &messages, &set, &ratings).await?;
-        Ok(SessionRecord { history: history(&messages, &set), metadata: metadata(session, turns) })
+        let mut speakers = Speakers::default();
+        let turns = turns(&mut link, &messages, &set, &ratings, &mut speakers).await?;
+        let present = session.settings.system_prompt.as_ref();
+        let history = history(&messages, &set, present, &speakers);
+        let speaking = speakers.speaking(&session, &messages, &set);
+        Ok(SessionRecord { history, metadata: metadata(session, turns, speaking) })
     }
 
     /// Brings a session in. It keeps its identifier if nobody has it.
@@ -73,8 +80,9 @@ impl Agent {
             link.set_leaf(&session.id, leaf, session.updated_at).await?;
         }
         let asked = messages.iter().filter(|message| message.role == Role::User);
-        for (asked, turn) in asked.zip(&metadata.turns) {
-            link.add_imported_turn(&asked.id, &facts(turn)).await?;
+        let speakers = speakers::in_history(&history);
+        for ((asked, turn), prompt) in asked.zip(&metadata.turns).zip(speakers) {
+            link.add_imported_turn(&asked.id, &facts(turn, prompt)).await?;
         }
         for (answer, given) in rated(&messages, &metadata.turns) {
             link.put_rating(answer, &scope.user, &given, session.updated_at).await?;
@@ -89,14 +97,15 @@ impl Agent {
     }
 }
 
-/// What is kept of a turn: what the messages and settings say is kept with them.
-fn facts(turn: &TurnRecord) -> TurnRecord {
+/// What is kept of a turn, and of the speaker's own prompt where it is another one: what the messages and
+/// settings say is kept with them.
+fn facts(turn: &TurnRecord, prompt: Option<&str>) -> TurnRecord {
     let others = [RunStatus::Stopped, RunStatus::Failed, RunStatus::Interrupted];
     let known = others.into_iter().find(|status| status.word() == turn.status);
     TurnRecord {
         status: known.unwrap_or(RunStatus::Done).word().into(),
         tools: Vec::new(),
-        overrides: Map::new(),
+        overrides: speakers::kept(prompt),
         rating: None,
         rating_note: String::new(),
         ..turn.clone()
@@ -128,23 +137,45 @@ async fn whole_branch(link: &mut Link, leaf: Option<&MessageId>) -> Result<Vec<M
     Ok(all)
 }
 
-/// What was said, with an entry for every prompt that was another one.
-fn history(messages: &[Message], set: &[SettingsChange]) -> Vec<HistoryEntry> {
+/// What was said, with an entry for every prompt that was another one: the session's own, or without it
+/// that of whoever spoke.
+fn history(
+    messages: &[Message],
+    set: &[SettingsChange],
+    present: Option<&SystemPrompt>,
+    speakers: &Speakers,
+) -> Vec<HistoryEntry> {
+    let system = |content: &str, timestamp: Timestamp, source| HistoryEntry {
+        role: SYSTEM.into(),
+        content: content.to_owned(),
+        timestamp,
+        source,
+        tool_calls: Vec::new(),
+        tool_results: Vec::new(),
+    };
     let told = |change: &SettingsChange| {
-        let prompt = change.set.system_prompt.as_ref()?;
-        Some(HistoryEntry {
-            role: SYSTEM.into(),
-            content: prompt.text.clone(),
-            timestamp: change.at,
-            tool_calls: Vec::new(),
-            tool_results: Vec::new(),
-        })
+        Some(system(&change.set.system_prompt.as_ref()?.text, change.at, None))
     };
     let mut prompts = set.iter().filter_map(told).peekable();
+    // Files of others may have a prompt without saying when it was set.
+    let unset = present.filter(|_| prompts.peek().is_none());
+    let mut last = unset.map(|prompt| prompt.text.clone()).unwrap_or_default();
+    let mut is_own = !last.is_empty();
+    let mut speakers = speakers.prompts();
     let mut history = Vec::with_capacity(messages.len());
     for message in messages {
         while let Some(prompt) = prompts.next_if(|prompt| prompt.timestamp <= message.created_at) {
+            last = prompt.content.clone();
+            is_own = !last.is_empty();
             history.push(prompt);
+        }
+        let speaker = match message.role {
+            Role::User => speakers.next().flatten(),
+            Role::Assistant => None,
+        };
+        if let Some(prompt) = speaker.filter(|prompt| !is_own && *prompt != last) {
+            last = prompt.to_owned();
+            history.push(system(prompt, message.created_at, Some(RecordedSource::Persona)));
         }
         history.push(entry(message));
     }
@@ -157,6 +188,7 @@ fn entry(message: &Message) -> HistoryEntry {
         role: message.role.word().into(),
         content: message.text(),
         timestamp: message.created_at,
+        source: None,
         tool_calls: Vec::new(),
         tool_results: Vec::new(),
     };
@@ -184,6 +216,7 @@ async fn turns(
     messages: &[Message],
     set: &[SettingsChange],
     ratings: &[Rating],
+    speakers: &mut Speakers,
 ) -> Result<Vec<TurnRecord>, ApiError> {
     let mut turns = Vec::new();
     let mut set = set.iter().peekable();
@@ -194,6 +227,7 @@ async fn turns(
             Some(_) => None,
             None => link.imported_turn(&asked.id).await?,
         };
+        speakers.hear(link, run.as_ref(), told.as_ref()).await?;
         let spent = reply.map(|reply| reply.spent).or_else(|| run.as_ref().map(|run| run.spent));
         let spent = spent.or_else(|| told.as_ref().map(self::spent)).unwrap_or_default();
         let mut overrides = Map::new();
@@ -263,11 +297,16 @@ fn named(set: &TerminalChanges) -> Map<String, Value> {
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-fn metadata(session: TerminalSession, turns: Vec<TurnRecord>) -> Metadata {
+fn metadata(
+    session: TerminalSession,
+    turns: Vec<TurnRecord>,
+    speaking: Option<String>,
+) -> Metadata {
     let TerminalSession { id, description, settings, created_at, updated_at, .. } = session;
-    let (text, source, path) = match settings.system_prompt {
-        Some(prompt) => (Some(prompt.text), Some(prompt.source), prompt.path),
-        None => (None, None, None),
+    let (text, source, path) = match (settings.system_prompt, speaking) {
+        (Some(prompt), _) => (Some(prompt.text), Some(prompt.source.into()), prompt.path),
+        (None, Some(text)) => (Some(text), Some(RecordedSource::Persona), None),
+        (None, None) => (None, None, None),
     };
     Metadata {
         session_id: id.into(),
@@ -318,9 +357,14 @@ fn check(history: &[HistoryEntry], metadata: &Metadata) -> Result<(), ApiError> 
     all.check()
 }
 
+/// The session's own prompt; a persona's stays the persona's.
 fn prompt(metadata: &Metadata) -> Option<SystemPrompt> {
     let text = metadata.system_prompt_text.clone().filter(|text| !text.is_empty())?;
-    let source = metadata.system_prompt_source.unwrap_or(PromptSource::Inline);
+    let source = match metadata.system_prompt_source {
+        Some(RecordedSource::Persona) => return None,
+        Some(RecordedSource::File) => PromptSource::File,
+        Some(RecordedSource::Inline) | None => PromptSource::Inline,
+    };
     Some(SystemPrompt { text, source, path: metadata.system_prompt_file_path.clone() })
 }
 
@@ -423,7 +467,10 @@ fn prompt_of(entry: &HistoryEntry, metadata: &Metadata) -> SystemPrompt {
 
 /// What was set when, in order.
 fn settings(history: &[HistoryEntry], metadata: &Metadata) -> Vec<SettingsChange> {
-    let prompts = history.iter().filter(|entry| entry.role == SYSTEM).map(|entry| {
+    let is_own = |entry: &&HistoryEntry| {
+        entry.role == SYSTEM && entry.source != Some(RecordedSource::Persona)
+    };
+    let prompts = history.iter().filter(is_own).map(|entry| {
         let prompt = prompt_of(entry, metadata);
         let set = TerminalChanges { system_prompt: Some(prompt), ..TerminalChanges::default() };
         SettingsChange { at: entry.timestamp, set }

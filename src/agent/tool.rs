@@ -17,6 +17,7 @@ use crate::{
         message::{ToolCall, ToolResult},
         persona::Tier,
         proposal::Source,
+        tokens::estimate,
     },
     providers::ToolSpec,
     store::StoreError,
@@ -212,12 +213,20 @@ impl<T: Tool> Erased for T {
     }
 }
 
+/// About how many tokens a model is told of a tool.
+fn reading(tool: &ToolSpec) -> u64 {
+    let parts = [&tool.name, &tool.description, &tool.schema.to_string()];
+    parts.into_iter().map(|part| estimate(part) as u64).sum()
+}
+
 /// The tools that a run may use.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Arc<dyn Erased>>,
     /// Made once, because every run shows them to its model.
     specs: Arc<[ToolSpec]>,
+    /// About how many tokens they are.
+    reading: u64,
 }
 
 impl Debug for Registry {
@@ -229,7 +238,12 @@ impl Debug for Registry {
 impl Registry {
     fn of(tools: Vec<Arc<dyn Erased>>) -> Self {
         let specs = tools.iter().map(|tool| tool.spec()).collect();
-        Self { tools, specs }
+        Self::told(tools, specs)
+    }
+
+    fn told(tools: Vec<Arc<dyn Erased>>, specs: Vec<ToolSpec>) -> Self {
+        let reading = specs.iter().map(reading).sum();
+        Self { tools, specs: specs.into(), reading }
     }
 
     /// The same list with one more.
@@ -249,7 +263,7 @@ impl Registry {
         let wanted = |tool: &&Arc<dyn Erased>| names.iter().any(|name| name == tool.name());
         let tools: Vec<Arc<dyn Erased>> = self.tools.iter().filter(wanted).cloned().collect();
         let named = |spec: &&ToolSpec| names.contains(&spec.name);
-        Self { tools, specs: self.specs.iter().filter(named).cloned().collect() }
+        Self::told(tools, self.specs.iter().filter(named).cloned().collect())
     }
 
     /// Those of them that somebody may use who may go this far.
@@ -278,12 +292,17 @@ impl Registry {
                 specs.push(spec.clone());
             }
         }
-        Self { tools, specs: specs.into() }
+        Self::told(tools, specs)
     }
 
     /// What the model is told of them.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
+    }
+
+    /// About how many tokens that is.
+    pub fn reading(&self) -> u64 {
+        self.reading
     }
 
     /// Whether a call only looks. What is not known does nothing.
@@ -340,6 +359,11 @@ pub fn bounded(text: String, most: usize) -> String {
     format!("{}\n… ({} more bytes were left out)", &text[..end], text.len() - end)
 }
 
+/// Whether a text was cut so.
+pub fn is_bounded(text: &str) -> bool {
+    text.ends_with(" more bytes were left out)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,6 +372,7 @@ mod tests {
     fn a_long_result_is_cut_between_letters_and_says_so() {
         assert_eq!(bounded("short".into(), 5), "short");
         assert_eq!(bounded("é".repeat(4), 5), "éé\n… (4 more bytes were left out)");
+        assert!(is_bounded(&bounded("é".repeat(4), 5)) && !is_bounded("short"));
     }
     /// Says what it was given.
     struct Echo;

@@ -8,6 +8,7 @@ mod docstring;
 mod file;
 mod mcp;
 mod python;
+mod secrets;
 
 use std::{
     collections::BTreeMap,

@@ -24,15 +24,17 @@ mod update_test_input;
 mod write_file;
 mod write_todos;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     desk::Heard,
-    tool::{Registry, Tool, ToolOutput},
+    tool::{Registry, Tool, ToolOutput, is_bounded},
 };
 use crate::domain::{
-    change::{ChangeState, Outcome},
-    id::ChangeId,
+    change::{ChangeState, Entity, Outcome},
+    id::{ChangeId, PersonaId, TestInputId},
+    message::ToolResult,
+    version::Revision,
 };
 
 /// What the agent of a persona may use to work on that persona.
@@ -98,6 +100,79 @@ pub fn how_heard(name: &str) -> Heard {
     if name == <search::Search as Tool>::NAME { Heard::Found } else { Heard::Read }
 }
 
+/// How a model knows a thing that a result is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It was shown all of it, at this revision.
+    Whole(Revision),
+    /// It was shown the beginning.
+    Part,
+    /// The beginning came along, which says nothing where more is known.
+    Along,
+    /// It wrote it, with this change.
+    Written(ChangeId),
+}
+
+/// What a result says of versions. Only what is whole names its own.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Heading {
+    id: Option<TestInputId>,
+    revision: Option<Revision>,
+    input: String,
+    #[serde(alias = "answers")]
+    test_inputs: Vec<Heading>,
+}
+
+impl Heading {
+    /// What a result that was cut off says is nothing.
+    fn of(result: &ToolResult) -> Self {
+        serde_json::from_str(&result.output).unwrap_or_default()
+    }
+
+    fn entity(&self) -> Option<Entity> {
+        self.id.as_ref().map(Entity::from)
+    }
+
+    fn known(&self) -> Known {
+        self.revision.map_or(Known::Part, Known::Whole)
+    }
+}
+
+/// What a model knows of this persona and its test inputs by a result of its agent's tools.
+pub fn known(persona: &PersonaId, result: &ToolResult) -> Vec<(Entity, Known)> {
+    let written = || result.change_id.clone().map(Known::Written);
+    let known: Vec<(Option<Entity>, Option<Known>)> = match result.name.as_str() {
+        _ if result.is_error => Vec::new(),
+        get_persona::GetPersona::NAME => {
+            vec![(Some(Entity::from(persona)), Some(Heading::of(result).known()))]
+        }
+        get_test_input::GetTestInput::NAME => {
+            let told = Heading::of(result);
+            vec![(told.entity(), Some(told.known()))]
+        }
+        list_test_inputs::ListTestInputs::NAME => {
+            let told = Heading::of(result).test_inputs;
+            told.iter().map(|told| (told.entity(), Some(told.known()))).collect()
+        }
+        run_test_inputs::RunTestInputs::NAME => {
+            let told = Heading::of(result).test_inputs;
+            let along = |told: &Heading| is_bounded(&told.input).then_some(Known::Along);
+            told.iter().map(|told| (told.entity(), along(told))).collect()
+        }
+        update_persona_name::UpdatePersonaName::NAME
+        | update_system_prompt::UpdateSystemPrompt::NAME
+        | patch_system_prompt::PatchSystemPrompt::NAME => {
+            vec![(Some(Entity::from(persona)), written())]
+        }
+        create_test_input::CreateTestInput::NAME | update_test_input::UpdateTestInput::NAME => {
+            vec![(Heading::of(result).entity(), written())]
+        }
+        _ => Vec::new(),
+    };
+    known.into_iter().filter_map(|(entity, known)| Some((entity?, known?))).collect()
+}
+
 /// Tells the model what became of its change: done, or a draft that a person will decide on.
 fn written(outcome: &Outcome, done: &str) -> ToolOutput {
     written_thing(outcome, done, None, None)
@@ -125,7 +200,58 @@ fn written_thing(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn result(name: &str, output: &Value, change: Option<&str>) -> ToolResult {
+        ToolResult {
+            call: "call".into(),
+            name: name.into(),
+            output: output.to_string(),
+            is_error: false,
+            change_id: change.map(ChangeId::new),
+            sources: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn results_say_which_versions_the_model_knows() {
+        let ann = PersonaId::new("ann");
+        let knows = |result: ToolResult| -> Vec<(String, Known)> {
+            known(&ann, &result).into_iter().map(|(entity, known)| (entity.id, known)).collect()
+        };
+        let one = |id: &str, known: Known| vec![(id.to_owned(), known)];
+
+        let seen = json!({"revision": 3, "systemPrompt": "Be brief."});
+        assert_eq!(knows(result("get_persona", &seen, None)), one("ann", Known::Whole(3)));
+        let mut cut = result("get_persona", &seen, None);
+        cut.output.truncate(9);
+        assert_eq!(knows(cut), one("ann", Known::Part));
+        let failed = ToolResult { is_error: true, ..result("get_persona", &seen, None) };
+        assert_eq!(knows(failed), []);
+
+        let list = json!({"testInputs": [
+            {"id": "t1", "content": "Hi?", "revision": 2}, {"id": "t2", "content": "Long … (cut)"},
+        ]});
+        let both = vec![("t1".to_owned(), Known::Whole(2)), ("t2".to_owned(), Known::Part)];
+        assert_eq!(knows(result("list_test_inputs", &list, None)), both);
+        let read = json!({"id": "t2", "content": "Long.", "revision": 1});
+        assert_eq!(knows(result("get_test_input", &read, None)), one("t2", Known::Whole(1)));
+        let long = super::super::tool::bounded("Long.".into(), 2);
+        let ran = json!({"answers": [{"id": "t1", "input": "Hi?"}, {"id": "t2", "input": long}]});
+        assert_eq!(knows(result("run_test_inputs", &ran, None)), one("t2", Known::Along));
+
+        let written = Known::Written(ChangeId::new("c"));
+        let done = json!({"state": "applied", "id": "t3"});
+        assert_eq!(
+            knows(result("patch_system_prompt", &done, Some("c"))),
+            one("ann", written.clone())
+        );
+        assert_eq!(knows(result("create_test_input", &done, Some("c"))), one("t3", written));
+        assert_eq!(knows(result("update_test_input", &done, None)), [], "nothing was changed");
+        assert_eq!(knows(result("delete_test_input", &done, Some("c"))), []);
+    }
 
     #[test]
     fn the_model_is_told_of_these_tools_in_these_words() {

@@ -268,9 +268,7 @@ impl Turn {
         let Some(room) = passed else { return steps };
         self.guess_owed();
         steps.extend(self.close());
-        let (usage, cost_micros) = self.count();
-        let stop = StopReason::Limit;
-        steps.push(Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage, cost_micros }));
+        steps.push(self.step_ended(StopReason::Limit));
         steps.extend(self.end_at_limit(&room.bound.told()));
         steps
     }
@@ -306,8 +304,7 @@ impl Turn {
 
     fn on_stop(&mut self, stop: StopReason) -> Vec<Step> {
         let mut steps = self.close();
-        let (usage, cost_micros) = self.count();
-        steps.push(Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage, cost_micros }));
+        steps.push(self.step_ended(stop));
         let rest = match stop {
             StopReason::ToolUse if !self.wanted.is_empty() => self.run_tools(),
             StopReason::EndTurn
@@ -347,6 +344,14 @@ impl Turn {
         };
         steps.extend(rest);
         steps
+    }
+
+    /// The end of the present step, with what it took.
+    fn step_ended(&mut self, stop: StopReason) -> Step {
+        let (usage, cost_micros) = self.count();
+        let narrowed = self.room.filter(|room| room.cuts == Cuts::Early);
+        let max_tokens = narrowed.map(|room| room.tokens);
+        Step::Tell(RunEvent::StepEnded { step: self.step, stop, usage, cost_micros, max_tokens })
     }
 
     /// Counts what the present step took, and its price.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::message::Carried;
+use crate::{agent::room::Of, domain::message::Carried};
 
 /// A machine whose identifiers are `i1`, `i2`, …, after its first step.
 fn machine(guards: Guards) -> Turn {
@@ -33,7 +33,8 @@ fn ended(part: &str) -> Step {
 }
 
 fn step_ended(step: u32, stop: StopReason) -> Step {
-    Step::Tell(RunEvent::StepEnded { step, stop, usage: Usage::default(), cost_micros: None })
+    let (usage, cost_micros, max_tokens) = (Usage::default(), None, None);
+    Step::Tell(RunEvent::StepEnded { step, stop, usage, cost_micros, max_tokens })
 }
 
 fn call(id: &str, name: &str) -> ToolCall {
@@ -388,9 +389,12 @@ fn an_answer_that_is_cut_off_is_paid_for_though_nobody_tells_what_it_took() {
     assert_eq!(turn.spent().0, Usage::default());
 }
 
-/// A machine that may write so many tokens, held to that in its first answer.
+/// What is told of a run that took what one may.
+const ALL_TAKEN: &str = "The run was ended: it took all the tokens there were for one run.";
+
+/// A machine that reads seven tokens and may then write so many, held to that in its first answer.
 fn held(written: u64, usual: u64) -> Turn {
-    let allowed = Allowance { written: Some(written), ..Allowance::default() };
+    let allowed = Allowance { tokens: Some((7 + written, Of::Run)), ..Allowance::default() };
     let mut turn = machine(Guards { allowed, ..Guards::default() });
     let room = turn.left().room(7, None).map(|room| room.beside(usual));
     turn.hear_out(7, room);
@@ -407,12 +411,13 @@ fn an_answer_that_passes_its_room_is_ended_in_the_middle_and_paid_for() {
 
     let usage = Usage { input: Some(7), output: Some(42), ..Usage::default() };
     let stop = StopReason::Limit;
-    let told = RunEvent::StepEnded { step: 1, stop, usage, cost_micros: None };
+    let max_tokens = Some(20);
+    let told = RunEvent::StepEnded { step: 1, stop, usage, cost_micros: None, max_tokens };
     assert_eq!(steps[..3], [text("i1", &long), ended("i1"), Step::Tell(told)]);
     let finish = the_end(&steps);
     assert_eq!((finish.status, finish.stop), (RunStatus::Done, Some(StopReason::Limit)));
     let error = finish.error.as_ref().map(ToString::to_string);
-    assert_eq!(error.as_deref(), Some("The run wrote as much as it may and was ended."));
+    assert_eq!(error.as_deref(), Some(ALL_TAKEN));
     assert_eq!(turn.spent().0, usage);
 }
 
@@ -425,7 +430,7 @@ fn a_model_that_stops_where_it_was_asked_to_came_to_the_limit_that_asked() {
         error.map(|error| error.to_string()).unwrap_or_default()
     };
 
-    assert_eq!(told(8000), "The run wrote as much as it may and was ended.");
+    assert_eq!(told(8000), ALL_TAKEN);
     assert_eq!(told(50), "The answer was cut off at its longest. It can be continued.");
 }
 
@@ -433,7 +438,7 @@ fn a_model_that_stops_where_it_was_asked_to_came_to_the_limit_that_asked() {
 fn without_room_for_another_answer_the_model_is_not_asked_again() {
     let mut turn = held(100, 8000);
     let told = calls(&mut turn, "a");
-    let usage = Usage { input: Some(1), output: Some(90), ..Usage::default() };
+    let usage = Usage { input: Some(7), output: Some(90), ..Usage::default() };
     turn.on(Input::Model(ModelEvent::Usage(usage)));
     stops(&mut turn, StopReason::ToolUse);
     let Some(Step::Tell(RunEvent::ToolCall { call, .. })) = told.last() else { panic!() };

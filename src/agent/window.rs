@@ -53,6 +53,13 @@ pub fn cut(branch: &[Message], room: u64) -> usize {
     from
 }
 
+/// Leaves nothing but the words of a branch: all that a model is sent which knows no tools.
+pub fn leave_words(branch: &mut [Message]) {
+    for message in branch {
+        message.parts.retain(|part| matches!(part.body, PartBody::Text(_)));
+    }
+}
+
 /// Cuts results of tools in what was gathered since the person last spoke, the oldest first, until all of it
 /// fits. The last one stays as it is: the model has not read it yet.
 pub fn shorten(branch: &mut [Message], room: u64) {

@@ -69,7 +69,7 @@ struct Marks {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Edit {
-    /// The other words, up to 50 000 characters.
+    /// The other words, up to 50 000 characters, and up to 500 000 of a persona's.
     content: String,
     /// Whether they shall be answered.
     #[serde(default)]

@@ -21,6 +21,8 @@ use crate::domain::{error::ApiError, id::RunId};
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How long a stream may go on when the server closes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long there may be no room for more of a stream: whoever reads so slowly comes back for the rest.
+const UNREAD_TIME: Duration = Duration::from_secs(120);
 /// How many events that are ready go out as one piece.
 const TOGETHER: usize = 256;
 /// What a word needs, with all that goes around it.
@@ -79,6 +81,10 @@ pub fn stream(
         // Set anew only when it rings, not for every word.
         let (mut bell, mut last) = (Box::pin(sleep(SIGN_OF_LIFE)), Instant::now());
         loop {
+            // Nobody asks for more before there is room for it, so this is how long the last piece took.
+            if last.elapsed() >= UNREAD_TIME {
+                return;
+            }
             tokio::select! {
                 biased;
                 some = events.next() => {
@@ -179,6 +185,21 @@ mod tests {
              event: delta\nid: 8\ndata: 1\n\nevent: done\ndata: null\n\n"
         );
         assert_eq!(next(&mut body).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_that_had_no_room_for_too_long() {
+        for (waited, goes_on) in [(UNREAD_TIME / 2, true), (UNREAD_TIME, false)] {
+            let events = stream::iter([Event::telling(&1)]).chain(stream::pending());
+            let sent = stream(events, CancellationToken::new());
+            let mut body = sent.into_response().into_body();
+            assert_eq!(next(&mut body).await.as_deref(), Some("data: 1\n\n"));
+
+            tokio::time::advance(waited).await;
+
+            let more = next(&mut body).await;
+            assert_eq!(more.is_some(), goes_on, "{waited:?}: {more:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

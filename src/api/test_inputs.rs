@@ -49,14 +49,14 @@ struct TestInputPath {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTestInput {
-    /// What is said, up to 20 000 characters.
+    /// What is said, up to 50 000 characters.
     content: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TestInputChanges {
-    /// What is said, up to 20 000 characters.
+    /// What is said, up to 50 000 characters.
     content: Option<String>,
     /// One place up or down.
     #[serde(rename = "move")]

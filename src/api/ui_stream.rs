@@ -405,6 +405,7 @@ mod tests {
                 stop: StopReason::ToolUse,
                 usage: Usage::default(),
                 cost_micros: None,
+                max_tokens: None,
             },
             RunEvent::ToolResult { part: "p5".into(), result: result("c2", true), took_ms: None },
             RunEvent::ToolResult { part: "p6".into(), result: result("c1", false), took_ms: None },

@@ -47,7 +47,7 @@ pub use here::{
     open_dialog, remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
 };
 pub use rail::{
-    Following, act_on_card, from_right, hear_news, hold_pointer, in_rail, is_in,
+    Following, act_on_card, drafts_told_of, from_right, hear_news, hold_pointer, in_rail, is_in,
     load_earlier_in_sight, marked_text, measure_bar, note_followed, on_pointer_down, post,
     press_in_rail, put_draft, rail_content, read_number, remember, resize_rail, send_words,
     show_rail, waits_in_rail, was_followed,

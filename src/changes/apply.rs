@@ -128,6 +128,14 @@ async fn perform(
             let merged = rebase(&base, &head.fields, &change.patch, head.revision)
                 .map_err(|conflict| ApiError::Conflict(Box::new(conflict)))?;
             let next = entity::next(change.entity.kind, merged)?;
+            let is_said = |field: &&str| next.get(*field) == head.fields.get(*field);
+            // Whoever moves, renames or dresses what is from elsewhere has not written it.
+            if matches!(actor, Actor::Person { .. })
+                && change.untrusted.is_empty()
+                && said_in(change.entity.kind).iter().all(is_said)
+            {
+                change.untrusted = link.brought_in(&change.entity).await?;
+            }
             if next == head.fields {
                 return Ok(stays);
             }
@@ -170,6 +178,18 @@ async fn perform(
             publish::apply(link, change, author).await?;
             Ok(stays)
         }
+    }
+}
+
+/// The fields in which a thing says what it says. A chat says it in its messages.
+pub fn said_in(kind: EntityKind) -> &'static [&'static str] {
+    match kind {
+        EntityKind::Persona => &["systemPrompt"],
+        EntityKind::TestInput => &["content"],
+        EntityKind::Page => &["body"],
+        EntityKind::Ref => &["text"],
+        EntityKind::Task => &["title", "note"],
+        EntityKind::Chat => &[],
     }
 }
 

@@ -172,7 +172,6 @@ async fn accept_draft(
         _ => Actor::Person { user: user.clone() },
     };
     let applied = apply::apply(link, &author, id, &mut change, at).await?;
-    link.mark_applied(id, applied.from, applied.to).await?;
     let row = crate::store::ChangeRow {
         change,
         state: ChangeState::Applied,
@@ -180,6 +179,7 @@ async fn accept_draft(
         to_revision: applied.to,
         ..draft.row
     };
+    link.mark_applied(&row).await?;
     let summary = summary::of(&row.change, &applied.before, ChangeState::Applied);
     link.insert_audit(&row, &author, &summary, at).await?;
     let persona_id = entity::owner(link, &row.change.entity).await?;

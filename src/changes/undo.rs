@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{entity, publish};
+use super::{apply::said_in, entity, publish};
 use crate::{
     domain::{
         change::{Change, ChangeState, Fields, Op},
@@ -47,7 +47,12 @@ pub async fn inverse(link: &mut Link, id: &ChangeId) -> Result<Change, ApiError>
             };
             let before = entity::fields_at(link, &done.entity, from).await?;
             let after = entity::fields_at(link, &done.entity, to).await?;
-            back(Op::Update).with(differing(&before, &after)).based_on(to)
+            let mut inverse = back(Op::Update).with(differing(&before, &after)).based_on(to);
+            // What it says again is from where it was then.
+            if said_in(done.entity.kind).iter().any(|field| inverse.patch.contains_key(*field)) {
+                inverse.untrusted = link.brought_in_at(&done.entity, from).await?;
+            }
+            inverse
         }
     };
     Ok(Change { undoes: Some(id.clone()), ..inverse }.because("Undo"))

@@ -42,7 +42,7 @@ enum Command {
         #[arg(long)]
         force: bool,
         /// Write the files of an example beside it, tools and prompts and all: retirement.
-        #[arg(long, value_name = "NAME", conflicts_with = "force")]
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["force", "config"])]
         example: Option<String>,
         #[command(flatten)]
         file: Where,
@@ -79,16 +79,22 @@ impl Where {
         let usual = || settings_file::default_path(&self.place.chat_folder());
         self.config.clone().unwrap_or_else(usual)
     }
+
+    /// The same where no server counts.
+    fn here(&self) -> Result<PathBuf, Failure> {
+        self.place.must_be_here("The configuration is a file here: leave --server out.")?;
+        Ok(self.path())
+    }
 }
 
 /// Does what the options say.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::Init { model, example: Some(name), file, .. } => {
-            init_example(&name, &file.path(), model)
+            init_example(&name, &file.here()?, model)
         }
-        Command::Init { model, force, example: None, file } => init(&file.path(), model, force),
-        Command::Check { file } => check(&file.path()),
+        Command::Init { model, force, example: None, file } => init(&file.here()?, model, force),
+        Command::Check { file } => check(&file.here()?),
         Command::Explain { session, settings, file } => explain(session, settings, file).await,
     }
 }

@@ -79,6 +79,14 @@ impl Place {
         self.server.clone().or_else(|| database.map(without_password))
     }
 
+    /// Refuses a server, with this rule, where only what is here can be used.
+    pub fn must_be_here(&self, rule: &str) -> Result<(), Failure> {
+        match &self.server {
+            Some(_) => Err(Failure::usage(rule)),
+            None => Ok(()),
+        }
+    }
+
     /// The options that lead to the same place again.
     pub fn options(&self) -> String {
         let mut options = String::new();
@@ -105,6 +113,14 @@ pub fn seal_key(chat: &Path) -> PathBuf {
 
 /// The address of a database without what nobody else may read.
 fn without_password(url: &str) -> String {
+    let url = match url.split_once('?') {
+        Some((before, query)) => {
+            let kept: Vec<&str> = query.split('&').filter(|pair| !is_password(pair)).collect();
+            let mark = if kept.is_empty() { "" } else { "?" };
+            format!("{before}{mark}{}", kept.join("&"))
+        }
+        None => url.to_owned(),
+    };
     let parts = || {
         let (scheme, rest) = url.split_once("://")?;
         let end = rest.find('/').unwrap_or(rest.len());
@@ -112,7 +128,13 @@ fn without_password(url: &str) -> String {
         let (user, _) = who.split_once(':')?;
         Some(format!("{scheme}://{user}{host}"))
     };
-    parts().unwrap_or_else(|| url.to_owned())
+    parts().unwrap_or(url)
+}
+
+/// Whether a pair of a query is a password, or that of a key.
+fn is_password(pair: &str) -> bool {
+    let mut names = form_urlencoded::parse(pair.as_bytes()).map(|(name, _)| name);
+    names.any(|name| name.to_ascii_lowercase().ends_with("password"))
 }
 
 /// A text as a shell takes it for one word.
@@ -143,5 +165,15 @@ mod tests {
         assert_eq!(without_password("postgres://me@host/db"), "postgres://me@host/db");
         assert_eq!(without_password("postgres://me:hunter22@host/db"), "postgres://me@host/db");
         assert_eq!(without_password("postgres://me:a@b@host"), "postgres://me@host");
+        for (url, shown) in [
+            ("postgres://host/db?password=hunter22", "postgres://host/db"),
+            ("postgres://host:5432?password=a@b", "postgres://host:5432"),
+            ("postgres://me:a@host/db?user=me&password=b", "postgres://me@host/db?user=me"),
+            ("postgres://host/db?PassWord=a&sslmode=require", "postgres://host/db?sslmode=require"),
+            ("postgres://host/db?p%61ssword=a&sslpassword=b", "postgres://host/db"),
+            ("sqlite:/home/me/my.db?mode=rwc", "sqlite:/home/me/my.db?mode=rwc"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
     }
 }

@@ -32,12 +32,12 @@ pub struct Args {
     /// Which answer, counted from 1 [default: the last one].
     pub turn: Option<u32>,
 
-    /// From 1, the worst, to 5, the best. Without it the ratings are listed.
+    /// From 1, the worst, to 5, the best. Without it and a note the ratings are listed.
     #[arg(long, value_name = "1..5", value_parser = clap::value_parser!(u8).range(1..=5), conflicts_with = "remove")]
     pub rating: Option<u8>,
 
-    /// Why. Without it a note that is there stays; an empty one takes it away.
-    #[arg(long, value_name = "TEXT", requires = "rating")]
+    /// Why. Without it a note that is there stays; an empty one takes it away. Alone it leaves the number.
+    #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
     pub note: Option<String>,
 
     /// Take the rating back.
@@ -81,14 +81,9 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         stage.unrate(answer.message).await?;
         tracing::info!(session = %session.id, turn = answer.turn, "not rated any more");
         notice(&format!("Turn {} is not rated any more.", answer.turn));
-    } else if let Some(rating) = args.rating {
+    } else if args.rating.is_some() || args.note.is_some() {
         let answer = meant(&answers, args.turn)?;
-        let note = match args.note {
-            Some(note) => note,
-            // Another number takes nothing away of what was said about the answer.
-            None => note_of(&stage, answer.message).await?,
-        };
-        let given = NewRating { rating, note };
+        let given = given(&stage, answer, args.rating, args.note).await?;
         let rating = stage.rate(answer.message, given).await?;
         tracing::info!(session = %session.id, turn = answer.turn, rating = rating.rating, "rated");
         match args.json {
@@ -156,13 +151,25 @@ fn meant<'all, 'talk>(
     })
 }
 
-/// What whoever asks said about a message; nothing when they did not.
-async fn note_of(stage: &Stage, message: &MessageId) -> Result<String, ApiError> {
-    match stage.rating(message).await {
-        Ok(rating) => Ok(rating.note),
-        Err(ApiError::NotFound { .. }) => Ok(String::new()),
-        Err(error) => Err(error),
-    }
+/// What an answer is given: another number leaves the note, and another note leaves the number.
+async fn given(
+    stage: &Stage,
+    answer: &Answered<'_>,
+    rating: Option<u8>,
+    note: Option<String>,
+) -> Result<NewRating, Failure> {
+    let known = match stage.rating(answer.message).await {
+        Ok(known) => Some(known),
+        Err(ApiError::NotFound { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let Some(rating) = rating.or(known.as_ref().map(|known| known.rating)) else {
+        let turn = answer.turn;
+        let told = format!("Turn {turn} is not rated yet, so that a note needs --rating, too.");
+        return Err(Failure::usage(told));
+    };
+    let note = note.or(known.map(|known| known.note)).unwrap_or_default();
+    Ok(NewRating { rating, note })
 }
 
 fn told<'rating>(rating: &'rating Rating, answers: &[Answered<'_>]) -> Told<'rating> {

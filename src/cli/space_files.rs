@@ -108,10 +108,7 @@ pub async fn import(
 
 /// The database of this place, which must not be a server elsewhere.
 fn here(place: &Place) -> Result<Database, Failure> {
-    if place.server.is_some() {
-        let rule = "A whole Space goes out and in where its data is: leave --server out.";
-        return Err(Failure::usage(rule));
-    }
+    place.must_be_here("A whole Space goes out and in where its data is: leave --server out.")?;
     database(place.database_url.as_deref(), &place.data)
         .map_err(|error| Failure::new(Exit::Configuration, error.to_string()))
 }

@@ -34,6 +34,7 @@ pub struct Args {
 
 /// Does what the options say.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
+    args.place.must_be_here("Tools are listed where their file is: leave --server out.")?;
     let providers = server::providers(DemoPace::Natural, None, &args.place.seal_key())
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     let sandbox = std::env::current_exe().ok().map(|binary| Sandbox::new(&binary));

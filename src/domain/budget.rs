@@ -14,7 +14,7 @@ const MAX_TIMES: u32 = 100_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Budgets {
-    /// Tokens that one run may write; what it reads is not counted here.
+    /// Tokens, read and written, of one run.
     pub run_tokens: Option<u64>,
     /// Dollars that one run may cost.
     pub run_dollars: Option<f64>,
@@ -28,7 +28,7 @@ pub struct Budgets {
     pub day_dollars: Option<f64>,
     /// How many runs one person may begin in a minute.
     pub runs_per_minute: Option<u32>,
-    /// How many runs may be begun in a minute with the key of one service.
+    /// How many runs may be begun in a minute with the key of one service, however often each asks it.
     pub service_per_minute: Option<u32>,
 }
 
@@ -110,7 +110,7 @@ impl Budgets {
 
     /// For people: what the next run has before it; nothing when no limit is set.
     pub fn told_of_run(&self) -> Option<String> {
-        let tokens = self.run_tokens.map(|limit| format!("write {} tokens", count(limit)));
+        let tokens = self.run_tokens.map(|limit| format!("take {} tokens", count(limit)));
         let dollars = self.run_dollars.map(|limit| format!("cost {}", told_dollars(limit)));
         let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
         (!told.is_empty()).then(|| format!("one run may {}", told.join(" and ")))
@@ -217,7 +217,7 @@ mod tests {
         let run = Budgets { run_tokens: Some(4000), run_dollars: Some(0.02), ..budgets };
         assert_eq!(
             run.told_of_run().as_deref(),
-            Some("one run may write 4\u{202f}000 tokens and cost $0.0200")
+            Some("one run may take 4\u{202f}000 tokens and cost $0.0200")
         );
         assert_eq!(budgets.told_of_run(), None);
         assert_eq!(Budgets::default().told_of_day(taken(10, 0)), None);

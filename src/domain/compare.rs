@@ -1,10 +1,12 @@
 //! Two branches of a chat beside each other.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     diff::{Segment, SegmentKind, hunks},
-    id::MessageId,
+    id::{MessageId, PersonaId},
     message::Message,
 };
 
@@ -28,6 +30,9 @@ pub struct Branch {
     pub generating: bool,
 }
 
+/// Which personas said messages, and what they were called then.
+pub type Speakers = HashMap<MessageId, (PersonaId, String)>;
+
 /// Two branches: what they have in common, and a stretch of what they have not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -41,6 +46,8 @@ pub struct Comparison {
     pub shared: Vec<Message>,
     /// What follows, turn by turn.
     pub rows: Vec<ComparedRow>,
+    /// Who speaks in all of these.
+    pub speakers: Speakers,
     /// How many turns stand before these.
     pub from: usize,
     /// Where to go on.

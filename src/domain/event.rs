@@ -92,6 +92,9 @@ pub enum RunEvent {
         /// Its price in millionths of a dollar, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_micros: Option<u64>,
+        /// How long the answer could be, in tokens, where a limit let it be less long than usual.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u64>,
     },
     /// The run is over; nothing follows.
     Ended {

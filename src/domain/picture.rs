@@ -15,6 +15,8 @@ pub const PROMPT: TextField = TextField { name: "prompt", label: "The prompt", m
 /// The image model, as its service knows it.
 pub const IMAGE_MODEL: TextField =
     TextField { name: "model", label: "The image model", max_chars: 200 };
+/// What is told where the operator lets no pictures be made.
+pub const PICTURES_OFF: &str = "Pictures are turned off on this server.";
 /// The most steps a model may take.
 pub const MAX_STEPS: u32 = 50;
 /// The most pictures that one message may have.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     id::{MessageId, RunId},
-    message::Role,
+    message::{PartBody, Role},
     run::{Spent, Usage},
 };
 
@@ -35,12 +35,18 @@ pub struct Recorded {
     pub window: u32,
     /// How many tokens there were for them.
     pub room: u64,
+    /// Whether only their words went along, because the model knows no tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub words_only: bool,
+    /// Whether long results of tools in earlier exchanges went along cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_results: bool,
     /// With what it was asked; not known of runs from before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Parameters>,
 }
 
-/// With what a model is asked, the same in every step of a run.
+/// With what a model is asked in the steps of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Parameters {
@@ -48,7 +54,7 @@ pub struct Parameters {
     pub service: String,
     /// What that service calls the model.
     pub model: String,
-    /// How long one answer may be, in tokens.
+    /// How long one answer may be, in tokens. A step that a limit let be less long says so itself.
     pub max_tokens: u64,
     /// The tools that the model is told of.
     #[serde(default)]
@@ -63,7 +69,7 @@ impl Recorded {
             (section.title.clone(), text)
         };
         let sections = sections.iter().map(kept).collect();
-        Self { sections, window, room, parameters: None }
+        Self { sections, window, room, words_only: false, cut_results: false, parameters: None }
     }
 
     /// The sections again.
@@ -89,7 +95,7 @@ pub struct SentSection {
 }
 
 /// A message in the window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SentMessage {
     /// The message.
@@ -98,6 +104,9 @@ pub struct SentMessage {
     pub role: Role,
     /// Its words.
     pub text: String,
+    /// Its words, its calls of tools and their results, in their order; empty for a message of words alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartBody>,
     /// About how many tokens it is.
     pub tokens: u64,
 }

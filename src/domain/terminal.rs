@@ -3,8 +3,8 @@
 mod record;
 
 pub use record::{
-    HistoryEntry, Metadata, RecordedCall, RecordedResult, SessionRecord, TokenCount, ToolUse,
-    TurnRecord,
+    HistoryEntry, Metadata, RecordedCall, RecordedResult, RecordedSource, SessionRecord,
+    TokenCount, ToolUse, TurnRecord,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,15 +7,15 @@ use super::{
     error::ApiError,
     field::TextField,
     id::{PersonaId, TestInputId},
-    message::Role,
+    message::{MESSAGE, Role},
     position::between,
     timestamp::Timestamp,
     version::{Edited, Revision},
 };
 
-/// The content.
+/// The content: anything that a person may say.
 pub const CONTENT: TextField =
-    TextField { name: "content", label: "The test input", max_chars: 20_000 };
+    TextField { name: "content", label: "The test input", max_chars: MESSAGE.max_chars };
 /// The most test inputs a persona may have.
 pub const MAX_PER_PERSONA: i64 = 500;
 /// What a good answer does.

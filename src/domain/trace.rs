@@ -187,6 +187,9 @@ pub enum What {
         usage: Usage,
         /// The price in millionths of a dollar; `null` when it is not known.
         cost_micros: Option<u64>,
+        /// How long the answer could be, in tokens, where a limit let it be less long than usual.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u64>,
         /// From the question to the first word, thought or call.
         first_token_ms: Option<u64>,
         /// What went before it was answered.

@@ -3,12 +3,22 @@
 
 /// What a text looks like with such characters written out, as `⟦U+202E⟧`.
 pub fn visible(text: String) -> String {
-    if !text.chars().any(is_hidden) {
+    written_out(text, is_hidden)
+}
+
+/// The same for words that are read and not judged: only what could turn or wipe out what stands around it is
+/// written out, so that every language and every emoji stays as it is.
+pub fn visible_in_prose(text: String) -> String {
+    written_out(text, turns)
+}
+
+fn written_out(text: String, is_one: fn(char) -> bool) -> String {
+    if !text.chars().any(is_one) {
         return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
-        if is_hidden(letter) {
+        if is_one(letter) {
             out.push_str(&format!("⟦U+{:04X}⟧", u32::from(letter)));
         } else {
             out.push(letter);
@@ -20,6 +30,17 @@ pub fn visible(text: String) -> String {
 /// Whether a text holds any of them.
 pub fn has_hidden(text: &str) -> bool {
     text.chars().any(is_hidden)
+}
+
+/// Whether a character acts on others: controls, and embeddings, overrides and isolates of direction. Marks of
+/// direction only stand for a letter, and languages that are written from the right need them.
+fn turns(letter: char) -> bool {
+    match letter {
+        '\n' | '\t' => false,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => false,
+    }
 }
 
 /// Whether a character cannot be seen, or turns others. Those that join letters and emoji are left: whole
@@ -63,6 +84,19 @@ mod tests {
         {
             assert_eq!(shown(plain), plain);
             assert!(!has_hidden(plain));
+        }
+    }
+
+    #[test]
+    fn prose_keeps_what_languages_and_emoji_need_and_shows_what_turns_others() {
+        let shown = |text: &str| visible_in_prose(text.to_owned());
+
+        assert_eq!(shown("a\u{202e}b\u{2067}c\u{2069}"), "a⟦U+202E⟧b⟦U+2067⟧c⟦U+2069⟧");
+        assert_eq!(shown("a\u{1b}[2Jb\u{9b}"), "a⟦U+001B⟧[2Jb⟦U+009B⟧");
+        let flag = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} ❤\u{fe0f}";
+        for plain in ["שלום\u{200f}, עולם", "می‌خواهم\u{61c}", "👩‍🚀 tab\there\n", flag]
+        {
+            assert_eq!(shown(plain), plain);
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Draws one picture: finds its words, looks at the budget, asks the service, keeps the file.
 
-use super::{ATTEMPTS, Jobs, files::FilesError};
+use super::{ATTEMPTS, Allowed, Jobs, files::FilesError};
 use crate::{
     domain::{
         error::ApiError,
         id::PictureId,
         message::Role,
-        picture::{Picture, PictureState, Wish, scene_prompt},
+        picture::{PICTURES_OFF, Picture, PictureState, Wish, scene_prompt},
         timestamp::Timestamp,
     },
-    providers::{Drawn, ProviderError},
-    store::{Job, JobEnd, Link, StoreError, now},
+    providers::{Drawn, ProviderError, Undrawn},
+    store::{Counted, Job, JobEnd, Link, StoreError, now},
 };
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -29,33 +29,47 @@ impl Jobs {
             // One that is being drawn was left by a process that died.
             PictureState::Queued | PictureState::Drawing => {}
         }
+        let before = link.counted(id).await?;
         if picture.deleted_at.is_some() {
-            return self.give_up(job, &picture, "It was deleted before it was made.").await;
+            let reason = "It was deleted before it was made.";
+            return self.give_up(job, &picture, before, reason).await;
+        }
+        if self.allowed == Allowed::No {
+            return self.give_up(job, &picture, before, PICTURES_OFF).await;
         }
         if job.attempts > ATTEMPTS {
-            return self.give_up(job, &picture, "It was tried too often.").await;
+            return self.give_up(job, &picture, before, "It was tried too often.").await;
         }
         if picture.wish.prompt.is_empty() {
             picture.wish.prompt = match scene(&mut link, &picture).await {
                 Ok(prompt) => prompt,
                 Err(StoreError::NotFound(_)) => {
-                    return self.give_up(job, &picture, "Its message is gone.").await;
+                    return self.give_up(job, &picture, before, "Its message is gone.").await;
                 }
                 Err(error) => return Err(error.into()),
             };
         }
         drop(link);
-        if let Some(reason) = self.begin(job, &picture).await? {
-            return Ok(JobEnd::Failed(reason));
-        }
+        let counted = match self.begin(job, &picture, before).await? {
+            Ok(counted) => counted,
+            Err(reason) => return Ok(JobEnd::Failed(reason)),
+        };
         match self.artist.draw(&self.with_chance(&picture)).await {
-            Ok(drawn) => self.keep(job, &picture, drawn).await,
-            Err(error) => self.tell(job, &picture, &error).await,
+            Ok(drawn) => self.keep(job, &picture, counted, drawn).await,
+            // What the service is paid for counts, though nobody will see it.
+            Err(Undrawn { error, paid: true }) => self.tell(job, &picture, counted, &error).await,
+            Err(Undrawn { error, paid: false }) => self.tell(job, &picture, before, &error).await,
         }
     }
 
-    /// Says that the picture is being drawn, unless the budget is used up: then it says that.
-    async fn begin(&self, job: &Job, picture: &Picture) -> Result<Option<String>, ApiError> {
+    /// Says that the picture is being drawn, and what it counts for from now on, unless the budget is used up:
+    /// then it says that.
+    async fn begin(
+        &self,
+        job: &Job,
+        picture: &Picture,
+        before: Counted,
+    ) -> Result<Result<Counted, String>, ApiError> {
         let price = self.artist.price_micros(&picture.wish);
         let mut link = self.write(job).await?;
         link.lock_budget().await?;
@@ -63,12 +77,19 @@ impl Jobs {
         let today = Timestamp(now().0 - now().0.rem_euclid(DAY_MS));
         let spent = link.spent_since(today, &picture.id).await?;
         let refused = settings.refuses(spent.made, spent.micros, price);
-        match &refused {
-            Some(reason) => link.miss_picture(picture, PictureState::Failed, Some(reason)).await?,
-            None => link.begin_picture(picture, price).await?,
-        }
+        let begun = match refused {
+            Some(reason) => {
+                link.miss_picture(picture, PictureState::Failed, Some(&reason), before).await?;
+                Err(reason)
+            }
+            None => {
+                let counted = before.and(price);
+                link.begin_picture(picture, counted).await?;
+                Ok(counted)
+            }
+        };
         link.commit().await?;
-        Ok(refused)
+        Ok(begun)
     }
 
     /// What is asked of the artist. A service has its own chance; what we draw ourselves would else be the
@@ -85,10 +106,16 @@ impl Jobs {
         wish
     }
 
-    async fn keep(&self, job: &Job, picture: &Picture, drawn: Drawn) -> Result<JobEnd, ApiError> {
+    async fn keep(
+        &self,
+        job: &Job,
+        picture: &Picture,
+        counted: Counted,
+        drawn: Drawn,
+    ) -> Result<JobEnd, ApiError> {
         let Drawn { file, facts } = drawn;
         if let Err(error) = self.files.put(&job.space, &picture.id, file).await {
-            return self.not_kept(job, picture, &error).await;
+            return self.not_kept(job, picture, counted, &error).await;
         }
         let mut link = self.write(job).await?;
         link.finish_picture(picture, &facts).await?;
@@ -96,15 +123,16 @@ impl Jobs {
         Ok(JobEnd::Done)
     }
 
-    /// The file could not be kept: the picture is drawn anew.
+    /// The file could not be kept: the picture is drawn anew, and paid for each time.
     async fn not_kept(
         &self,
         job: &Job,
         picture: &Picture,
+        counted: Counted,
         error: &FilesError,
     ) -> Result<JobEnd, ApiError> {
         let end = self.again(job, error.to_string(), None);
-        self.miss(job, picture, &end, "The picture could not be kept.").await?;
+        self.miss(job, picture, counted, &end, "The picture could not be kept.").await?;
         Ok(end)
     }
 
@@ -113,6 +141,7 @@ impl Jobs {
         &self,
         job: &Job,
         picture: &Picture,
+        counted: Counted,
         error: &ProviderError,
     ) -> Result<JobEnd, ApiError> {
         let end = match error.fault.is_transient() {
@@ -120,7 +149,7 @@ impl Jobs {
             false => JobEnd::Failed(error.message.clone()),
         };
         let told = error.tell(self.artist.label()).to_string();
-        self.miss(job, picture, &end, &told).await?;
+        self.miss(job, picture, counted, &end, &told).await?;
         Ok(end)
     }
 
@@ -128,10 +157,11 @@ impl Jobs {
         &self,
         job: &Job,
         picture: &Picture,
+        counted: Counted,
         reason: &str,
     ) -> Result<JobEnd, ApiError> {
         let end = JobEnd::Failed(reason.into());
-        self.miss(job, picture, &end, reason).await?;
+        self.miss(job, picture, counted, &end, reason).await?;
         Ok(end)
     }
 
@@ -140,6 +170,7 @@ impl Jobs {
         &self,
         job: &Job,
         picture: &Picture,
+        counted: Counted,
         end: &JobEnd,
         told: &str,
     ) -> Result<(), ApiError> {
@@ -151,7 +182,7 @@ impl Jobs {
         let told: String =
             letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         let mut link = self.write(job).await?;
-        link.miss_picture(picture, state, Some(&told)).await?;
+        link.miss_picture(picture, state, Some(&told), counted).await?;
         Ok(link.commit().await?)
     }
 }

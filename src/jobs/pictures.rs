@@ -11,7 +11,9 @@ use crate::{
         field::unix_lines,
         id::{ConversationId, MessageId, PersonaId, PictureId},
         message::Role,
-        picture::{MAX_PER_MESSAGE, PROMPT, Picture, PictureSettings, PictureState, Wish},
+        picture::{
+            MAX_PER_MESSAGE, PICTURES_OFF, PROMPT, Picture, PictureSettings, PictureState, Wish,
+        },
         timestamp::Timestamp,
     },
     store::{Link, NewPicture, Work, new_id, now},
@@ -29,12 +31,21 @@ pub struct Imagine {
 }
 
 impl Jobs {
+    /// Whether pictures are made here at all.
+    pub fn makes_pictures(&self) -> bool {
+        self.allowed == Allowed::Yes
+    }
+
+    fn check_allowed(&self) -> Result<(), ApiError> {
+        match self.allowed {
+            Allowed::Yes => Ok(()),
+            Allowed::No => Err(ApiError::Denied { reason: PICTURES_OFF.into() }),
+        }
+    }
+
     /// Has a picture made.
     pub async fn imagine(&self, scope: &Scope, asked: Imagine) -> Result<Picture, ApiError> {
-        if self.allowed == Allowed::No {
-            let reason = "Pictures are turned off on this server.".into();
-            return Err(ApiError::Denied { reason });
-        }
+        self.check_allowed()?;
         let Imagine { persona, message, mut wish } = asked;
         wish.prompt = unix_lines(&wish.prompt).trim().to_owned();
         wish.model = wish.model.trim().to_owned();
@@ -68,6 +79,7 @@ impl Jobs {
 
     /// Has a picture made that could not be made before.
     pub async fn retry_picture(&self, scope: &Scope, id: &PictureId) -> Result<Picture, ApiError> {
+        self.check_allowed()?;
         let mut link = self.store.write(&scope.space).await?;
         let picture = link.picture(id).await?;
         if !link.requeue_picture(&picture).await? {

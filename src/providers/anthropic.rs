@@ -6,6 +6,8 @@
 mod decode;
 mod read;
 
+use std::collections::BTreeSet;
+
 pub use decode::Events;
 pub use read::read;
 use serde_json::{Map, Value, json};
@@ -35,8 +37,13 @@ pub fn body(ask: &Ask<'_>) -> Value {
         mark(Some(&mut system));
         body.insert("system".into(), json!([system]));
     }
+    let called = called(ask);
     if !ask.tools.is_empty() {
         body.insert("tools".into(), tools(ask));
+    } else if !called.is_empty() {
+        // Calls of earlier turns are refused where no tool is defined.
+        body.insert("tools".into(), called.into());
+        body.insert("tool_choice".into(), json!({"type": "none"}));
     }
     match ask.thoughts {
         Thoughts::AsIs => {}
@@ -56,6 +63,17 @@ fn tools(ask: &Ask<'_>) -> Value {
     let mut tools: Vec<Value> = tools.collect();
     mark(tools.last_mut());
     tools.into()
+}
+
+/// The tools that were called in the turns so far, by no more than their names.
+fn called(ask: &Ask<'_>) -> Vec<Value> {
+    let names = ask.turns.iter().filter_map(|turn| match &turn.part.body {
+        PartBody::ToolCall(call) => Some(call.name.as_str()),
+        PartBody::Text(_) | PartBody::Reasoning(_) | PartBody::ToolResult(_) => None,
+    });
+    let names: BTreeSet<&str> = names.collect();
+    let tools = names.into_iter();
+    tools.map(|name| json!({"name": name, "input_schema": {"type": "object"}})).collect()
 }
 
 fn messages(ask: &Ask<'_>) -> Value {

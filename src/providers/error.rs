@@ -92,9 +92,11 @@ impl ProviderError {
                         .into()
                 }
                 Fault::RateLimited => {
-                    format!("{service} asks us to slow down. Try again in a moment.")
+                    format!("{service} asks us to slow down. Try again {}.", self.when())
                 }
-                Fault::Overloaded => format!("{service} is overloaded. Try again in a moment."),
+                Fault::Overloaded => {
+                    format!("{service} is overloaded. Try again {}.", self.when())
+                }
                 Fault::Unreached => format!("{service} could not be reached. Try again."),
                 Fault::Transient => format!("{service} had an error of its own. Try again."),
                 Fault::Truncated => {
@@ -104,6 +106,18 @@ impl ProviderError {
                     format!("{service} sent something that could not be read. Try again.")
                 }
             },
+        }
+    }
+}
+
+impl ProviderError {
+    /// When it is worth trying again, as far as the service said so.
+    fn when(&self) -> String {
+        match self.retry_after.unwrap_or_default().as_millis().div_ceil(60_000) {
+            0..=1 => "in a moment".into(),
+            minutes @ ..=120 => format!("in about {minutes} minutes"),
+            minutes @ ..=2880 => format!("in about {} hours", minutes.div_ceil(60)),
+            _ => "in some days".into(),
         }
     }
 }

@@ -13,6 +13,7 @@ pub use facts::ImageModel;
 use reqwest::{Client, Response, Url, header};
 pub use style::ImageStyle;
 use style::{Answered, Source};
+use tokio::time::Instant;
 
 use super::{
     Dialect, Fault, ProviderError,
@@ -67,6 +68,21 @@ pub struct Drawn {
     pub file: Vec<u8>,
     /// What is known of it.
     pub facts: PictureFacts,
+}
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undrawn {
+    /// What went wrong.
+    pub error: ProviderError,
+    /// Whether the service had answered well by then, so that it is paid for the picture.
+    pub paid: bool,
+}
+
+impl From<ProviderError> for Undrawn {
+    fn from(error: ProviderError) -> Self {
+        Self { error, paid: false }
+    }
 }
 
 impl std::fmt::Debug for Artist {
@@ -142,9 +158,9 @@ impl Artist {
     }
 
     /// Draws a picture.
-    pub async fn draw(&self, wish: &Wish) -> Result<Drawn, ProviderError> {
+    pub async fn draw(&self, wish: &Wish) -> Result<Drawn, Undrawn> {
         match &self.0 {
-            None => demo::sketch(wish),
+            None => Ok(demo::sketch(wish)?),
             Some(service) => service.draw(wish).await,
         }
     }
@@ -155,24 +171,36 @@ impl Service {
         if wish.model.is_empty() { &self.settings.model } else { &wish.model }
     }
 
-    async fn draw(&self, wish: &Wish) -> Result<Drawn, ProviderError> {
+    async fn draw(&self, wish: &Wish) -> Result<Drawn, Undrawn> {
         let key = match self.settings.key_ref.as_str() {
             "" => None,
             reference => Some(keys::read(reference, self.environment.as_ref())?),
         };
-        let within = self.settings.within;
-        let drawn = tokio::time::timeout(within, self.ask(wish, key.as_ref())).await;
-        let drawn = drawn.unwrap_or_else(|_| {
-            let told = format!("no picture came within {} s", within.as_secs());
-            Err(ProviderError::new(Fault::Unreached, told))
-        });
-        drawn.map_err(|error| match &key {
+        let hidden = |error: ProviderError| match &key {
             Some(key) => ProviderError { message: key.hide_in(&error.message), ..error },
             None => error,
+        };
+        let until = Instant::now() + self.settings.within;
+        let answer = self.in_time(until, self.ask(wish, key.as_ref())).await.map_err(hidden)?;
+        let drawn = self.in_time(until, self.take(wish, answer)).await;
+        drawn.map_err(|error| Undrawn { error: hidden(error), paid: true })
+    }
+
+    /// What comes of a part of the work, if that comes soon enough.
+    async fn in_time<T>(
+        &self,
+        until: Instant,
+        work: impl Future<Output = Result<T, ProviderError>>,
+    ) -> Result<T, ProviderError> {
+        tokio::time::timeout_at(until, work).await.unwrap_or_else(|_| {
+            let within = self.settings.within.as_secs();
+            let told = format!("no picture came within {within} s");
+            Err(ProviderError::new(Fault::Unreached, told))
         })
     }
 
-    async fn ask(&self, wish: &Wish, key: Option<&Key>) -> Result<Drawn, ProviderError> {
+    /// Asks for a picture, and gives the answer if it is a good one.
+    async fn ask(&self, wish: &Wish, key: Option<&Key>) -> Result<Response, ProviderError> {
         let style = self.settings.style;
         let model = self.model(wish);
         let mut request = self
@@ -189,7 +217,13 @@ impl Service {
             request = request.header(header::AUTHORIZATION, value);
         }
         let response = request.send().await.map_err(broken)?;
-        let answer = read_whole(self.good(response).await?, MAX_ANSWER_BYTES).await?;
+        self.good(response).await
+    }
+
+    /// The picture of a good answer.
+    async fn take(&self, wish: &Wish, answer: Response) -> Result<Drawn, ProviderError> {
+        let (style, model) = (self.settings.style, self.model(wish));
+        let answer = read_whole(answer, MAX_ANSWER_BYTES).await?;
         let Answered { source, seed, width, height } = style.read(&answer)?;
         let file = match source {
             Source::Inline(text) => BASE64_STANDARD

@@ -53,18 +53,42 @@ fn messages(ask: &Ask<'_>) -> Vec<Value> {
     }
     // Thoughts are wanted back only while the tools of the last question are going on.
     let loop_start = ask.turns.iter().rposition(is_question).unwrap_or_default();
-    let mut at = 0;
-    for run in ask.turns.chunk_by(|left, right| left.role == right.role) {
-        match run[0].role {
-            Role::User => user(&calls, run, &mut messages),
-            Role::Assistant => {
-                let echoes = ask.quirks.echo_reasoning && at > loop_start;
-                messages.extend(assistant(ask, &calls, run, echoes));
-            }
+    for run in runs(ask) {
+        match run[0].1.role {
+            Role::User => user(&calls, &run, &mut messages),
+            Role::Assistant => messages.push(assistant(ask, &calls, &run, loop_start)),
         }
-        at += run.len();
     }
     messages
+}
+
+/// A turn and its place in the conversation.
+type Placed<'ask> = (usize, &'ask Turn);
+
+/// The turns, by whose they are. A side that told nothing is left out, and what the other said before and
+/// after that is put together: some servers refuse two messages of one role in a row.
+fn runs<'ask>(ask: &Ask<'ask>) -> Vec<Vec<Placed<'ask>>> {
+    let turns: Vec<Placed<'ask>> = ask.turns.iter().enumerate().collect();
+    let mut runs: Vec<Vec<Placed<'ask>>> = Vec::new();
+    for run in turns.chunk_by(|(_, left), (_, right)| left.role == right.role) {
+        if !run.iter().any(|(_, turn)| is_told(turn)) {
+            continue;
+        }
+        match runs.last_mut().filter(|last| last[0].1.role == run[0].1.role) {
+            Some(last) => last.extend_from_slice(run),
+            None => runs.push(run.to_vec()),
+        }
+    }
+    runs
+}
+
+fn is_told(turn: &Turn) -> bool {
+    match &turn.part.body {
+        PartBody::Text(text) => !history::is_blank(text),
+        PartBody::Reasoning(_) => false,
+        PartBody::ToolCall(_) => turn.role == Role::Assistant,
+        PartBody::ToolResult(_) => turn.role == Role::User,
+    }
 }
 
 fn is_question(turn: &Turn) -> bool {
@@ -72,9 +96,9 @@ fn is_question(turn: &Turn) -> bool {
 }
 
 /// Results come first: they must follow their calls directly.
-fn user(calls: &Calls, run: &[Turn], messages: &mut Vec<Value>) {
+fn user(calls: &Calls, run: &[Placed<'_>], messages: &mut Vec<Value>) {
     let mut words = Vec::new();
-    for turn in run {
+    for (_, turn) in run {
         match &turn.part.body {
             PartBody::Text(text) if !history::is_blank(text) => words.push(text.as_str()),
             PartBody::ToolResult(result) => messages.push(json!({
@@ -90,10 +114,10 @@ fn user(calls: &Calls, run: &[Turn], messages: &mut Vec<Value>) {
     }
 }
 
-fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Turn], echoes: bool) -> Option<Value> {
+fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Placed<'_>], loop_start: usize) -> Value {
     let (mut words, mut thoughts, mut tools) = (Vec::new(), Vec::new(), Vec::new());
     let mut wanted_back = Vec::new();
-    for turn in run {
+    for (at, turn) in run {
         if ask.quirks.reasoning_details
             && let Some(data) = history::own_data(ask, &turn.part)
         {
@@ -103,7 +127,8 @@ fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Turn], echoes: bool) -> Option
             PartBody::Text(text) if !history::is_blank(text) => words.push(text.as_str()),
             PartBody::Reasoning(text) => {
                 let is_own = turn.part.carried.is_none() || history::own(ask, &turn.part).is_some();
-                if is_own && !text.is_empty() {
+                let echoes = ask.quirks.echo_reasoning && *at > loop_start;
+                if echoes && is_own && !text.is_empty() {
                     thoughts.push(text.as_str());
                 }
             }
@@ -118,17 +143,14 @@ fn assistant(ask: &Ask<'_>, calls: &Calls, run: &[Turn], echoes: bool) -> Option
             PartBody::Text(_) | PartBody::ToolResult(_) => {}
         }
     }
-    if words.is_empty() && tools.is_empty() {
-        return None;
-    }
     let content = if words.is_empty() { Value::Null } else { words.join("\n\n").into() };
     let mut message = json!({"role": "assistant", "content": content});
     if !tools.is_empty() {
         message["tool_calls"] = tools.into();
     }
-    if echoes && !thoughts.is_empty() {
+    if !thoughts.is_empty() {
         message["reasoning_content"] = thoughts.join("\n\n").into();
     }
     details::put(wanted_back, &mut message);
-    Some(message)
+    message
 }

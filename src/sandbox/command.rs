@@ -107,6 +107,15 @@ pub fn parse(command: &str) -> Result<Invocation, CommandError> {
     Ok(Invocation { what: What::Source(command.to_owned()), arguments: Vec::new() })
 }
 
+/// What works, for a command that was taken for code and by its traceback is none: several lines of a shell
+/// look like code until Python reads them.
+pub fn what_works_instead(traceback: &str) -> Option<&'static str> {
+    let first = traceback.lines().map(str::trim_start).find(|line| line.starts_with("File "))?;
+    let was_read = first.starts_with("File \"<program>\", line ") && !first.contains(", in ");
+    let is_no_code = traceback.lines().last()?.starts_with("SyntaxError: ");
+    (was_read && is_no_code).then_some(WHAT_WORKS)
+}
+
 /// The code in a fence of markdown, or the text as it is.
 fn unfenced(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -348,6 +357,25 @@ mod tests {
         for (command, reason) in refused {
             let error = parse(command).expect_err(command).to_string();
             assert!(error.contains(reason) && error.contains("What works"), "{command}: {error}");
+        }
+    }
+
+    #[test]
+    fn code_that_is_none_is_told_what_works_and_an_error_of_code_is_not() {
+        let told = |traceback: &str| what_works_instead(traceback).is_some();
+
+        let shell = "  File \"<program>\", line 1\n    A=1 python a.py\n        ^^^^^^\n\
+                     SyntaxError: invalid syntax";
+        assert!(told(shell) && told(&format!("Traceback (most recent call last):\n{shell}")));
+        for code in [
+            "  File \"/a.py\", line 1\n    print(\nSyntaxError: '(' was never closed",
+            "Traceback (most recent call last):\n  File \"<program>\", line 1, in <module>\n  \
+             File \"<string>\", line 1\n    1+\nSyntaxError: invalid syntax",
+            "Traceback (most recent call last):\n  File \"<program>\", line 1, in <module>\n\
+             NameError: name 'x' is not defined",
+            "",
+        ] {
+            assert!(!told(code), "{code}");
         }
     }
 }

@@ -37,6 +37,8 @@ const STILL_THERE: Duration = Duration::from_secs(30);
 const AT_ONCE: u32 = 256;
 /// The most bytes of a request's headers.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
+/// The most that is held of what a client has not taken yet, beside what the system holds.
+const MAX_UNREAD_BYTES: usize = 64 * 1024;
 /// How long to wait when the system has no further connection to give.
 const NO_MORE_FILES: Duration = Duration::from_millis(200);
 
@@ -183,13 +185,20 @@ async fn accept(
 
 fn builder(headers: Duration) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(headers);
+    // Of HTTP/1 this is the most of a request's headers, too.
+    const { assert!(MAX_UNREAD_BYTES == MAX_HEADER_BYTES as usize) };
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(headers)
+        .max_buf_size(MAX_UNREAD_BYTES);
     builder
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(STILL_THERE)
         .keep_alive_timeout(STILL_THERE)
         .max_concurrent_streams(AT_ONCE)
+        .max_send_buf_size(MAX_UNREAD_BYTES)
         .max_header_list_size(MAX_HEADER_BYTES);
     builder
 }
@@ -293,6 +302,25 @@ mod tests {
         say(&mut stream, "GET / HTTP/1.1\r\nhost: ").await;
 
         assert_eq!(rest(&mut stream).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_head_is_taken_up_to_its_limit_and_not_far_beyond() {
+        let address = small(9, Patience::default()).await;
+        let asked = async |bytes: u32| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let long = "x".repeat(bytes as usize);
+            let head = format!("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-long: {long}");
+            // Who says too much is not heard to the end.
+            drop(stream.write_all(format!("{head}\r\n\r\n").as_bytes()).await);
+            rest(&mut stream).await
+        };
+
+        let taken = asked(MAX_HEADER_BYTES - 1024).await;
+        assert!(taken.starts_with("HTTP/1.1 200") && taken.ends_with("Hm."), "{taken}");
+        // What is read at once may go beyond it.
+        let refused = asked(MAX_HEADER_BYTES * 3).await;
+        assert!(refused.starts_with("HTTP/1.1 431"), "{refused}");
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use crate::{
     domain::{
         change::{Entity, EntityKind},
         chat::{ChatMode, ChatSummary},
-        compare::{ComparedRow, Comparison, sides},
+        compare::{ComparedRow, Comparison, Speakers, sides},
         diff::Segment,
         error::ApiError,
         id::{ConversationId, PersonaId},
@@ -26,6 +26,7 @@ use crate::{
         picture::Picture,
         search::SearchKind,
         tree::PathMessage,
+        visible::visible,
     },
     markdown,
     search::Question,
@@ -114,28 +115,33 @@ pub fn shown_turn(said: PathMessage, mode: ChatMode, pictures: &[Picture]) -> Ch
 
 /// Two branches with their words rendered, and marked where both answer the same.
 pub fn compared(comparison: Comparison) -> Compared {
-    let Comparison { left, right, common, shared, rows, from, next } = comparison;
-    let shared = shared.iter().map(|message| side(message, Vec::new())).collect();
-    let turns = rows.into_iter().map(compared_turn).collect();
+    let Comparison { left, right, common, shared, rows, speakers, from, next } = comparison;
+    let shared = shared.iter().map(|message| side(message, &speakers, Vec::new())).collect();
+    let turns = rows.into_iter().map(|row| compared_turn(row, &speakers)).collect();
     Compared { left, right, common, shared, turns, from, next }
 }
 
-fn compared_turn(row: ComparedRow) -> ComparedTurn {
+fn compared_turn(row: ComparedRow, speakers: &Speakers) -> ComparedTurn {
     let words = |message: &Option<Message>| message.as_ref().map(Message::text);
     let (one, other) = (words(&row.left), words(&row.right));
-    let same = one.is_some() && one == other;
+    let alike = one.is_some() && one == other;
+    let speaker = |message: &Option<Message>| speakers.get(&message.as_ref()?.id);
+    let same = alike && speaker(&row.left) == speaker(&row.right);
     let marked = match (one, other) {
-        (Some(one), Some(other)) if row.comparable && !same => sides(&one, &other),
+        (Some(one), Some(other)) if row.comparable && !alike => {
+            sides(&visible(one), &visible(other))
+        }
         _ => None,
     };
     let (one, other) = marked.unwrap_or_default();
-    let left = row.left.map(|message| side(&message, one));
-    ComparedTurn { left, right: row.right.map(|message| side(&message, other)), same }
+    let left = row.left.map(|message| side(&message, speakers, one));
+    ComparedTurn { left, right: row.right.map(|message| side(&message, speakers, other)), same }
 }
 
-fn side(message: &Message, segments: Vec<Segment>) -> Side {
+fn side(message: &Message, speakers: &Speakers, segments: Vec<Segment>) -> Side {
     let html = markdown::to_html(&message.text());
-    Side { id: message.id.clone(), role: message.role, html, segments }
+    let name = speakers.get(&message.id).map(|(_, name)| name.clone()).unwrap_or_default();
+    Side { id: message.id.clone(), role: message.role, name, html, segments }
 }
 
 /// The chats with certain words in their titles or in what was said, the best first; those in which one

@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use super::{Link, StoreError, link::on};
+use super::{Link, StoreError, link::on, proposal::keep_sources};
 use crate::domain::{
     actor::{Actor, ActorKind},
     audit::AuditEntry,
@@ -88,8 +88,7 @@ impl Link {
         let change = &row.change;
         let patch = serde_json::json!(change.patch).to_string();
         let waits = row.state == ChangeState::Pending;
-        let untrusted =
-            (!change.untrusted.is_empty()).then(|| serde_json::json!(change.untrusted).to_string());
+        let untrusted = keep_sources(&change.untrusted);
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(row.id.as_str())
             .bind(change.entity.kind.word()).bind(change.entity.id.as_str())

@@ -19,7 +19,7 @@ use crate::domain::{
 /// The name under which processes call each other.
 const CHANNEL: &str = "greenroom_news";
 /// How much a listener may be behind before it is told to look again at everything.
-const BACKLOG: usize = 256;
+const BACKLOG: usize = 1024;
 /// How long to wait before listening again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -52,23 +52,53 @@ impl Newsroom {
 pub struct NewsFeed {
     space: Option<SpaceId>,
     told: broadcast::Receiver<Told>,
+    newsroom: broadcast::WeakSender<Told>,
 }
 
 impl NewsFeed {
+    fn new(newsroom: &Newsroom, space: Option<SpaceId>) -> Self {
+        Self { space, told: newsroom.0.subscribe(), newsroom: newsroom.0.downgrade() }
+    }
+
+    fn is_heard(&self, told: &Told) -> bool {
+        let (of, heard) = (told.space.as_ref(), self.space.as_ref());
+        of.is_none() || heard.is_none() || of == heard
+    }
+
     /// The next piece of news; `None` when there will be none.
     pub async fn next(&mut self) -> Option<News> {
         loop {
             match self.told.recv().await {
-                Ok(told) => {
-                    let (of, heard) = (told.space.as_ref(), self.space.as_ref());
-                    if of.is_none() || heard.is_none() || of == heard {
-                        return Some(told.news);
-                    }
-                }
+                Ok(told) if self.is_heard(&told) => return Some(told.news),
+                Ok(_) => {}
                 Err(broadcast::error::RecvError::Lagged(_)) => return Some(News::default()),
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
+    }
+
+    /// What was told meanwhile, each of it once. When that was too much, that something was missed.
+    pub fn waiting(&mut self) -> Vec<News> {
+        let mut waiting = Vec::new();
+        loop {
+            let news = match self.told.try_recv() {
+                Ok(told) if self.is_heard(&told) => told.news,
+                Ok(_) => continue,
+                Err(broadcast::error::TryRecvError::Lagged(_)) => News::default(),
+                Err(
+                    broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed,
+                ) => return waiting,
+            };
+            if !waiting.contains(&news) {
+                waiting.push(news);
+            }
+        }
+    }
+
+    /// How many hear news here, of whatever Space.
+    pub fn listeners(&self) -> u32 {
+        let count = self.newsroom.upgrade().map_or(0, |newsroom| newsroom.receiver_count());
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 }
 
@@ -101,12 +131,12 @@ impl NewsFeed {
 impl Store {
     /// The news of a Space from now on.
     pub fn news(&self, space: &SpaceId) -> NewsFeed {
-        NewsFeed { space: Some(space.clone()), told: self.newsroom.0.subscribe() }
+        NewsFeed::new(&self.newsroom, Some(space.clone()))
     }
 
     /// The news of all Spaces from now on: for work that is done for everybody.
     pub fn all_news(&self) -> NewsFeed {
-        NewsFeed { space: None, told: self.newsroom.0.subscribe() }
+        NewsFeed::new(&self.newsroom, None)
     }
 
     /// Hears what other processes on the same database tell. Goes on for ever; with a file there is

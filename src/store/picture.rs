@@ -96,6 +96,26 @@ pub struct DaySpent {
     pub micros: i64,
 }
 
+/// What a picture counts for in the budget of a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// When its service was asked; `None` when it counts for nothing.
+    pub asked_at: Option<Timestamp>,
+    /// What it cost, each time that it was drawn, in millionths of a dollar; `None` when nobody knows.
+    pub cost_micros: Option<i64>,
+}
+
+impl Counted {
+    /// The same when it is drawn now for this price.
+    pub fn and(self, price: Option<i64>) -> Self {
+        let cost_micros = match (self.cost_micros, price) {
+            (Some(before), Some(price)) => Some(before + price),
+            (before, price) => price.or(before),
+        };
+        Self { asked_at: Some(now()), cost_micros }
+    }
+}
+
 impl Link {
     /// Keeps the wish for a picture, and has it made.
     pub async fn insert_picture(&mut self, new: NewPicture<'_>) -> Result<(), StoreError> {
@@ -234,14 +254,28 @@ impl Link {
         Ok(())
     }
 
-    /// What the pictures took that were asked for since this moment, beside this one.
+    /// What a picture counts for before it is drawn: what was drawn and could not be kept. One that is being
+    /// drawn was left by a process that died, and counts for nothing.
+    pub async fn counted(&mut self, id: &PictureId) -> Result<Counted, StoreError> {
+        const SQL: &str = "select asked_at, cost_micros from picture
+            where space_id = $1 and picture_id = $2 and state <> 'drawing'";
+        let space = self.space.clone();
+        let row: Option<(Option<i64>, Option<i64>)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        let (asked_at, cost_micros) = row.unwrap_or_default();
+        Ok(Counted { asked_at: asked_at.map(Timestamp), cost_micros })
+    }
+
+    /// What the pictures took that were asked for since this moment. Of this one, only what was drawn and could
+    /// not be kept counts.
     pub async fn spent_since(
         &mut self,
         since: Timestamp,
         beside: &PictureId,
     ) -> Result<DaySpent, StoreError> {
         const SQL: &str = "select count(*), cast(coalesce(sum(cost_micros), 0) as bigint)
-            from picture where space_id = $1 and asked_at >= $2 and picture_id <> $3";
+            from picture where space_id = $1 and asked_at >= $2
+                and (picture_id <> $3 or state <> 'drawing')";
         let space = self.space.clone();
         let (made, micros): (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(since.0).bind(beside.as_str()).fetch_one(wire).await?);
@@ -252,15 +286,16 @@ impl Link {
     pub async fn begin_picture(
         &mut self,
         picture: &Picture,
-        cost_micros: Option<i64>,
+        counted: Counted,
     ) -> Result<(), StoreError> {
         const SQL: &str = "update picture set state = 'drawing', wish = $3, problem = null,
-                asked_at = $4, cost_micros = $5, updated_at = $4
+                asked_at = $4, cost_micros = $5, updated_at = $6
             where space_id = $1 and picture_id = $2";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(picture.id.as_str())
-            .bind(serde_json::json!(picture.wish).to_string()).bind(now().0).bind(cost_micros)
+            .bind(serde_json::json!(picture.wish).to_string())
+            .bind(counted.asked_at.map(|at| at.0)).bind(counted.cost_micros).bind(now().0)
             .execute(wire).await.map(drop)?);
         self.tell(News::of_picture(&picture.id, picture.chat_id.as_ref()));
         Ok(())
@@ -284,21 +319,23 @@ impl Link {
         Ok(())
     }
 
-    /// Says that a picture is not there, and why; the words that were found for it are kept. It counts for no
-    /// budget then.
+    /// Says that a picture is not there, why, and what it counts for all the same; the words that were found
+    /// for it are kept.
     pub async fn miss_picture(
         &mut self,
         picture: &Picture,
         state: PictureState,
         problem: Option<&str>,
+        counted: Counted,
     ) -> Result<(), StoreError> {
-        const SQL: &str = "update picture set state = $3, problem = $4, asked_at = null,
-                cost_micros = null, updated_at = $5, wish = $6
+        const SQL: &str = "update picture set state = $3, problem = $4, asked_at = $7,
+                cost_micros = $8, updated_at = $5, wish = $6
             where space_id = $1 and picture_id = $2 and state <> 'done'";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(picture.id.as_str()).bind(state.word()).bind(problem)
             .bind(now().0).bind(serde_json::json!(picture.wish).to_string())
+            .bind(counted.asked_at.map(|at| at.0)).bind(counted.cost_micros)
             .execute(wire).await.map(drop)?);
         self.tell(News::of_picture(&picture.id, picture.chat_id.as_ref()));
         Ok(())

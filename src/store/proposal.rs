@@ -105,6 +105,11 @@ fn kept_sources(kept: String) -> Sources {
     }
 }
 
+/// The same, as it is written; nothing when nothing was read.
+pub(super) fn keep_sources(sources: &Sources) -> Option<String> {
+    (!sources.is_empty()).then(|| serde_json::json!(sources).to_string())
+}
+
 /// All columns of a change that a program reads.
 macro_rules! select_changes {
     ($rest:literal) => {
@@ -165,15 +170,25 @@ impl Link {
 
     /// Where what a thing says came from, as long as no person has written it since.
     pub async fn brought_in(&mut self, entity: &Entity) -> Result<Sources, StoreError> {
+        self.brought_in_at(entity, Revision::MAX).await
+    }
+
+    /// Where what a thing said at a revision came from, as long as no person had written it by then.
+    pub async fn brought_in_at(
+        &mut self,
+        entity: &Entity,
+        revision: Revision,
+    ) -> Result<Sources, StoreError> {
         // What a persona wrote names what it had read, and takes nothing of that away.
         const SQL: &str = "select untrusted from pending_changes
             where space_id = $1 and entity_type = $2 and entity_id = $3 and state = 'applied'
                 and proposed_by_kind = 'person' and op in ('create', 'update')
+                and to_revision <= $4
             order by change_id desc limit 1";
         let space = self.space.clone();
         let last: Option<(Option<String>,)> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(entity.kind.word()).bind(entity.id.as_str())
-            .fetch_optional(wire).await?);
+            .bind(revision).fetch_optional(wire).await?);
         Ok(last.and_then(|(untrusted,)| untrusted).map(kept_sources).unwrap_or_default())
     }
 
@@ -324,18 +339,15 @@ impl Link {
         Ok(decided > 0)
     }
 
-    /// Notes what an accepted draft found and made.
-    pub async fn mark_applied(
-        &mut self,
-        id: &ChangeId,
-        from: Option<Revision>,
-        to: Option<Revision>,
-    ) -> Result<(), StoreError> {
-        const SQL: &str = "update pending_changes set from_revision = $3, to_revision = $4
+    /// Notes what an accepted draft found and made, and what of that nobody here wrote.
+    pub async fn mark_applied(&mut self, row: &ChangeRow) -> Result<(), StoreError> {
+        const SQL: &str = "update pending_changes
+            set from_revision = $3, to_revision = $4, untrusted = $5
             where space_id = $1 and change_id = $2";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(id.as_str()).bind(from).bind(to)
+            .bind(space.as_str()).bind(row.id.as_str()).bind(row.from_revision)
+            .bind(row.to_revision).bind(keep_sources(&row.change.untrusted))
             .execute(wire).await.map(drop)?);
         Ok(())
     }

@@ -124,6 +124,19 @@ impl EventRow {
     }
 }
 
+/// How a run begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning<'run> {
+    /// Who asked for it.
+    pub user: &'run UserId,
+    /// The process that drives it.
+    pub node: &'run str,
+    /// Under what it is counted for its service.
+    pub key: &'run str,
+    /// What its model is told, as JSON.
+    pub prompt: &'run str,
+}
+
 /// One of the answers that belong together.
 #[derive(Clone, Debug)]
 pub struct Answered {
@@ -134,31 +147,26 @@ pub struct Answered {
 }
 
 impl Link {
-    /// Keeps a new run, begun with this key. `false` when another one is going on at its place in the conversation.
-    pub async fn insert_run(
-        &mut self,
-        run: &Run,
-        user: &UserId,
-        node: &str,
-        key: &str,
-    ) -> Result<bool, StoreError> {
+    /// Keeps a new run. `false` when another one is going on at its place in the conversation.
+    pub async fn insert_run(&mut self, run: &Run, by: Beginning<'_>) -> Result<bool, StoreError> {
         const SQL: &str = "insert into run
             (space_id, run_id, conversation_id, message_id, attempt, reply_id, persona_id,
                 persona_revision, user_id, model, status, spent, created_at, alive_at, node,
-                round_id, place, follows_id, service_key)
+                round_id, place, follows_id, service_key, prompt)
             values ($1, $2, $3, $4,
                 (select coalesce(max(attempt), 0) + 1 from run where space_id = $1 and message_id = $4),
-                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17)
+                $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17, $18)
             on conflict do nothing";
         let space = self.space.clone();
         let made = on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(run.id.as_str()).bind(run.conversation_id.as_str())
             .bind(run.message_id.as_str()).bind(run.reply_id.as_str())
-            .bind(run.persona_id.as_str()).bind(run.persona_revision).bind(user.as_str())
+            .bind(run.persona_id.as_str()).bind(run.persona_revision).bind(by.user.as_str())
             .bind(&run.model).bind(run.status.word())
-            .bind(serde_json::json!(run.spent).to_string()).bind(run.created_at.0).bind(node)
+            .bind(serde_json::json!(run.spent).to_string()).bind(run.created_at.0).bind(by.node)
             .bind(run.round_id.as_str()).bind(run.place)
-            .bind(run.follows_id.as_ref().map(|message| message.as_str())).bind(key)
+            .bind(run.follows_id.as_ref().map(|message| message.as_str()))
+            .bind(by.key).bind(by.prompt)
             .execute(wire).await?.rows_affected());
         Ok(made > 0)
     }
@@ -170,15 +178,6 @@ impl Link {
         let row: Option<RunRow> = on!(self, wire => sqlx::query_as(sqlx::AssertSqlSafe(sql))
             .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
         row.ok_or(StoreError::NotFound("run"))?.try_into()
-    }
-
-    /// Keeps what a run's model was told, as JSON.
-    pub async fn set_run_prompt(&mut self, id: &RunId, prompt: &str) -> Result<(), StoreError> {
-        const SQL: &str = "update run set prompt = $3 where space_id = $1 and run_id = $2";
-        let space = self.space.clone();
-        on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(id.as_str()).bind(prompt).execute(wire).await.map(drop)?);
-        Ok(())
     }
 
     /// What a run's model was told, as JSON; `None` where that is not kept.

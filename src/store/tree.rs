@@ -306,6 +306,30 @@ impl Link {
         Ok((count, newest.map(MessageId::new)))
     }
 
+    /// How many messages stand below those that follow a message at once, counted as on a path.
+    pub async fn below_children(
+        &mut self,
+        chat: &ConversationId,
+        message: &MessageId,
+    ) -> Result<i64, StoreError> {
+        const SQL: &str = "with recursive below (message_id, depth) as (
+                select message_id, cast(0 as bigint) from (
+                    select s.message_id from message s where s.space_id = $1
+                        and s.conversation_id = $2 and s.parent_id = $3 and s.pruned_at is null
+                    limit $4) as beside
+                union all
+                select c.message_id, b.depth + 1 from below b
+                cross join message c
+                where c.space_id = $1 and c.conversation_id = $2
+                    and c.parent_id = b.message_id and c.pruned_at is null and b.depth < $5
+            )
+            select count(*) from (select 1 from below where depth > 0 limit $5) as counted";
+        let space = self.space.clone();
+        Ok(on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(chat.as_str()).bind(message.as_str())
+            .bind(MAX_BESIDE).bind(MAX_HIDDEN).fetch_one(wire).await?))
+    }
+
     /// Says where a chat ends, when that is not where something was last written.
     pub async fn move_leaf(
         &mut self,

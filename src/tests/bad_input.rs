@@ -3,6 +3,7 @@
 use axum::http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use greenroom::{
+    agent::{Follows, NewSession},
     domain::{
         actor::Actor,
         change::{Change, Op},
@@ -13,7 +14,7 @@ use greenroom::{
     },
     markdown::to_html,
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::{
     hostile::collected,
@@ -32,11 +33,22 @@ fn escaped(text: &str) -> String {
 async fn odd_texts_are_kept_letter_by_letter_and_found_again(house: House) {
     let mut kept = 0;
     for text in collected("blns.json", "payload") {
-        let page = json!({"title": "Odd", "body": text});
+        // A word of its own, which is the beginning of no other.
+        let title = format!("Odd{kept:05}");
+        let page = json!({"title": title, "body": text});
         let made = house.call(Method::POST, "/api/storage/pages", page).await;
         if made.status.is_success() {
-            let path = format!("/api/storage/pages/{}", made.json()["id"].as_str().unwrap());
+            let id = made.json()["id"].clone();
+            let path = format!("/api/storage/pages/{}", id.as_str().unwrap());
             assert_eq!(house.get(&path).await.good()["body"], json!(text));
+            // What letters of other scripts fold to is up to the words of the index.
+            let with_words =
+                (text.is_ascii() && text.len() < 500).then(|| format!("{title} {text}"));
+            for asked in [Some(title), with_words].into_iter().flatten() {
+                let found = house.get(&format!("/api/search?q={}", escaped(&asked))).await.good();
+                let items = found["items"].as_array().unwrap();
+                assert!(items.iter().any(|item| item["id"] == id), "{asked:?}: {found}");
+            }
             kept += 1;
         } else {
             assert_eq!(made.status.as_u16(), 422, "{text:?}: {}", made.text);
@@ -67,6 +79,8 @@ async fn bodies_that_are_no_json_or_no_text_are_refused(house: House) {
     }
     for body in bodies {
         let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+        // Some are texts like any other, so only what is no object must be refused.
+        let is_object = serde_json::from_slice::<Map<String, Value>>(&body).is_ok();
         for (method, path) in [
             (Method::POST, "/api/storage/pages"),
             (Method::PUT, "/api/storage/personas/optimist"),
@@ -74,7 +88,13 @@ async fn bodies_that_are_no_json_or_no_text_are_refused(house: House) {
             (Method::POST, "/api/persona-agent/chat"),
         ] {
             let answer = house.send(request(method, path, Some(body.clone()))).await;
-            assert!(answer.status.as_u16() < 500, "{path} {shown}: {}", answer.text);
+            let is_good = is_object && answer.status.is_success();
+            assert!(
+                is_good || answer.status.is_client_error(),
+                "{path} {shown}: {} {}",
+                answer.status,
+                answer.text
+            );
         }
     }
     // Nothing of it came through as anything but text.
@@ -125,6 +145,60 @@ fn what_turns_or_hides_letters_is_written_out_in_code_and_in_reviews() {
             assert!(shown.contains("⟦U+"), "{text:?}: {shown}");
             assert!(!shown.contains(hidden), "{text:?}: {shown:?}");
         }
+    }
+}
+
+#[test]
+fn what_turns_letters_is_written_out_in_prose_and_languages_stay_as_they_are() {
+    let turning =
+        |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    for text in collected("trojan_source.json", "payload") {
+        let html = to_html(&text);
+        assert!(!html.contains(turning), "{text:?}: {html:?}");
+    }
+    let link = to_html("[moc.knab\u{202e}](https://evil.org/x \"\u{2067}title\")");
+    assert!(link.contains(">moc.knab⟦U+202E⟧ (evil.org)</a>"), "{link}");
+    assert!(link.contains("⟦U+2067⟧title"), "{link}");
+    let host = to_html("[a](https://evil\u{202e}.org/x)");
+    assert!(host.contains(">a (evil⟦U+202E⟧.org)</a>"), "{host}");
+    let html = to_html("<b\u{202e}> \u{1b}[2J");
+    assert!(html.contains("&lt;b⟦U+202E⟧&gt; ⟦U+001B⟧[2J"), "{html}");
+    for plain in ["שלום\u{200f}, עולם", "العربية", "می\u{200c}خواهم", "👩\u{200d}🚀 ❤\u{fe0f}"]
+    {
+        assert_eq!(to_html(plain), format!("<p>{plain}</p>\n"));
+    }
+}
+
+#[tokio::test]
+async fn nothing_hides_in_what_a_tool_was_given_and_gave_nor_in_the_audit() {
+    let house = House::new().await;
+    let persona = house.persona("careful", "Look around.").await;
+    let playing = house.playing(&json!({"answers": [
+        [{"call": {"name": "no_such_tool", "input": {"words": "in\u{202e}put"}}}],
+        [{"text": "wo\u{202e}rds"}],
+    ]}));
+    let (agent, scope) = (&playing.state.agent, &playing.state.scope);
+    let new = NewSession { persona: persona.clone(), ..NewSession::default() };
+    let session = agent.create_session(scope, new).await.unwrap();
+    let run = agent.say_in_session(scope, session.clone(), "Go on", Follows::Leaf, None).await;
+    let run = run.unwrap();
+    agent.ended(scope, &run.id).await.unwrap();
+    let edit = Change::new(&persona, Op::Update).set("name", "Care\u{202e}ful");
+    house.submit(edit).await.unwrap();
+
+    let trace = playing.get(&format!("/api/traces/{}", run.id)).await.good();
+    let spans = trace["spans"].as_array().unwrap().iter();
+    let spans = spans.filter_map(|span| span["id"].as_str());
+    let traces = spans.map(|span| format!("/traces/{}?span={span}", run.id));
+    let session = format!("/playground/{persona}/{}", session.id);
+    let mut seen = String::new();
+    for path in traces.chain([session, "/audit".to_owned()]) {
+        let page = playing.get(&path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.text);
+        seen.push_str(&page.text);
+    }
+    for shown in ["in⟦U+202E⟧put", "wo⟦U+202E⟧rds", "Care⟦U+202E⟧ful"] {
+        assert!(seen.contains(shown), "{shown}");
     }
 }
 

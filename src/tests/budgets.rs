@@ -237,16 +237,22 @@ async fn servers_beside_each_other_count_together() {
 
 async fn one_run_is_held_to_its_tokens(house: House) {
     let playing = house.playing(&json!({"answers": [
-        [{"text": "one"}, {"call": {"name": "get_persona", "input": {}}}, {"usage": {"input": 5, "output": 50}}],
+        [{"text": "one"}, {"call": {"name": "get_persona", "input": {}}},
+            {"usage": {"input": 29_900, "output": 90}}],
         [{"text": "never said"}],
     ]}));
-    set(&playing, json!({"runTokens": 40})).await;
+    set(&playing, json!({"runTokens": 30_000})).await;
 
     let told = ask(&playing, "optimist").await;
 
+    // What it reads counts as what it writes does.
     assert_eq!(told.status, 200);
     assert!(!told.text.contains("never said"), "{}", told.text);
-    assert!(told.text.contains("wrote as much as it may"), "{}", told.text);
+    assert!(told.text.contains("it took all the tokens there were for one run"), "{}", told.text);
+    set(&playing, json!({"runTokens": 40})).await;
+    let refused = ask(&playing, "optimist").await;
+    assert_eq!(refused.error(), error(429, "limited", ""));
+    assert!(refused.text.contains("What is left for one run is not enough"), "{}", refused.text);
 }
 
 async fn what_is_asked_in_passing_counts_and_keeps_to_the_day(house: House) {
@@ -288,7 +294,7 @@ async fn the_page_of_a_session_tells_what_is_left(house: House) {
     for told in [
         "Left today: 300 of 900 tokens",
         "left in this session: 100 of 700 tokens",
-        "one run may write 50 tokens and cost $0.50",
+        "one run may take 50 tokens and cost $0.50",
         "2 of 3 runs left in this minute",
         "8 of 9 with Demo",
     ] {

@@ -22,13 +22,35 @@ use serde_json::{Value, json};
 
 use crate::support::{House, error, on_both, request};
 
-on_both!(no_route_reaches_into_another_space, no_account_reaches_into_another_space);
+on_both!(
+    no_route_reaches_into_another_space,
+    no_account_reaches_into_another_space,
+    news_of_one_space_are_told_in_no_other,
+);
 
 /// The same where the owner of one Space signs in to a server that has another.
 async fn no_account_reaches_into_another_space(house: House) {
     let people = [("ann", Role::Owner)];
     let signed_in = house.with_accounts(&people).await.signed_in("ann").await;
     no_route_reaches_into_another_space(signed_in).await;
+}
+
+async fn news_of_one_space_are_told_in_no_other(house: House) {
+    let neighbour = house.neighbour().await;
+    let live = || request(Method::GET, "/api/live", None);
+    let (mut heard, mut theirs) = (house.stream(live()).await, neighbour.stream(live()).await);
+
+    neighbour.persona("secret", "a secret").await;
+    while theirs.next().await.unwrap().1["entityId"] != "secret" {}
+    house.persona("open", "for all to see").await;
+
+    loop {
+        let (_, told) = heard.next().await.unwrap();
+        assert!(!told.to_string().contains("secret"), "{told}");
+        if told["entityId"] == "open" {
+            break;
+        }
+    }
 }
 
 /// A good value for every parameter that a path can have, pointing at the neighbour's things.

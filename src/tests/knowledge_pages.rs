@@ -188,6 +188,12 @@ async fn a_page_reads_with_its_links_and_names_the_pages_that_link_to_it() {
     assert!(
         page.contains("<span class=\"missing\" title=\"Nothing has this title\">Nobody</span>")
     );
+    // What is typed and not saved reads alike.
+    let typed = "Now *only* [[Beta notes]].";
+    let form = [("kind", "page"), ("id", "a"), ("revision", "1"), ("fields[body]", typed)];
+    let html = house.function("read_page", &form).await.good();
+    let html = html.as_str().unwrap();
+    assert!(html.contains("<em>only</em> <a href=\"/pages/b\""), "{html}");
     let linked = read(&house, "/pages/b").await.text;
     let from = linked.split("Linked from").nth(1).unwrap();
     assert!(from.contains("<a href=\"/pages/a\">Alpha</a>"), "{linked}");

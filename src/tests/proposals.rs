@@ -22,6 +22,7 @@ use crate::support::{House, error, on_both};
 
 on_both!(
     a_draft_is_accepted_once_and_can_be_taken_back,
+    a_draft_that_changed_nothing_can_be_taken_back_too,
     single_changes_of_a_draft_are_accepted,
     a_draft_is_accepted_in_the_persons_own_words,
     a_rejected_draft_keeps_the_reason_and_can_wait_again,
@@ -106,6 +107,22 @@ async fn a_draft_is_accepted_once_and_can_be_taken_back(house: House) {
     house.call(Method::POST, &format!("/api/changes/{draft}/undo"), json!({})).await.good();
     assert_eq!(prompt(&house, &id).await, PROMPT);
     assert_eq!(house.get(&path).await.good()["undone"], true);
+}
+
+/// Somebody had written by hand exactly what it proposed.
+async fn a_draft_that_changed_nothing_can_be_taken_back_too(house: House) {
+    let wanted = PROMPT.replace("brief", "short");
+    let (id, draft) = drafted(&house, &wanted).await;
+    house.submit(Change::new(&id, Op::Update).set("systemPrompt", wanted.as_str())).await.unwrap();
+    house.gate().approve(&draft, &Approval::default()).await.unwrap();
+
+    let back = house.gate().undo(&draft).await.unwrap();
+
+    assert_eq!((back.change_id, back.revision), (None, 2));
+    assert_eq!(prompt(&house, &id).await, wanted);
+    assert!(house.gate().proposal(&draft).await.unwrap().undone);
+    let twice = house.gate().undo(&draft).await;
+    assert!(matches!(twice, Err(ApiError::NotNow { .. })), "{twice:?}");
 }
 
 async fn single_changes_of_a_draft_are_accepted(house: House) {

@@ -140,3 +140,21 @@ fn versions_are_pinned_for_the_browsers_tests_too_and_no_package_runs_a_script()
         assert!(line.contains("npm ci --ignore-scripts"), "{line}");
     }
 }
+
+#[test]
+fn packages_of_python_are_pinned_and_those_of_the_sandbox_by_hash() {
+    let pinned = |file: &str| {
+        let text = fs::read_to_string(file).unwrap().replace("\\\n", " ");
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
+        for line in &lines {
+            assert!(line.contains("=="), "{file}: {line}");
+        }
+        lines
+    };
+
+    assert!(pinned("scripts/requirements.txt").len() > 1);
+    for line in pinned("src/sandbox/requirements.txt") {
+        assert!(line.contains("--hash=sha256:"), "{line}");
+    }
+}

@@ -13,6 +13,7 @@ use crate::support::{House, error, on_both, request, told};
 on_both!(
     every_kind_of_run_leaves_a_trace_with_its_source,
     a_run_with_tools_is_told_span_by_span,
+    what_tools_gave_in_earlier_turns_is_told_as_sent,
     traces_are_found_by_what_one_asks_for_page_by_page,
     an_interrupted_run_has_a_trace_up_to_where_it_was,
     what_runs_took_is_summed_up_by_day_model_and_persona,
@@ -178,6 +179,38 @@ async fn a_run_with_tools_is_told_span_by_span(house: House) {
     for span in trace["spans"].as_array().unwrap() {
         let number = |key: &str| span[key].as_u64().unwrap();
         assert!(number("startMs") + number("durationMs") <= whole, "{span}");
+    }
+}
+
+/// Of earlier turns only the words were told as sent, though the model read what its tools had given.
+async fn what_tools_gave_in_earlier_turns_is_told_as_sent(house: House) {
+    house.persona("ann", "Be brief.").await;
+    let house = house.playing(&json!({"answers": [
+        [{"reasoning": "Hm."}, {"text": "Let me look."},
+            {"call": {"name": "get_persona", "input": {}}}],
+        [{"text": "So it is."}],
+        [{"text": "Still so."}],
+    ]}));
+    say(&house, "ann", "Look").await;
+
+    let run = say(&house, "ann", "And now?").await;
+    let trace = trace(&house, &run).await;
+
+    let messages = trace["sent"]["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 3, "{trace}");
+    assert_eq!(messages[1]["text"], "Let me look.\n\nSo it is.");
+    let parts = messages[1]["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 4, "{parts:?}");
+    assert_eq!(
+        (&parts[0], &parts[3]),
+        (&json!({"text": "Let me look."}), &json!({"text": "So it is."}))
+    );
+    assert_eq!(parts[1]["tool_call"]["name"], "get_persona");
+    assert!(text(&parts[2]["tool_result"]["output"]).contains("Be brief."), "{parts:?}");
+    assert_eq!((&messages[0]["parts"], &messages[2]["parts"]), (&Value::Null, &Value::Null));
+    let page = house.get(&format!("/traces/{run}?span=step-1")).await.text;
+    for told in ["Let me look.", "Asked for get_persona", "Result of get_persona", "And now?"] {
+        assert!(page.contains(told), "{told}: {page}");
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 /// Adds a test input to the persona: something a person would say to it, in that person's words.
 #[derive(Deserialize, JsonSchema)]
 pub struct Input {
-    /// What is said to the persona, at most 20 000 characters.
+    /// What is said to the persona, at most 50 000 characters.
     content: String,
 }
 

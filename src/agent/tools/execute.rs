@@ -100,7 +100,12 @@ fn told(outcome: &Outcome) -> String {
         End::Exit(0) if told.is_empty() => told.push_str("It ran, and printed nothing."),
         End::Exit(0) => {}
         End::Exit(status) => write(&mut told, &format!("It ended with status {status}.")),
-        End::Error(traceback) => write(&mut told, traceback),
+        End::Error(traceback) => {
+            write(&mut told, traceback);
+            if let Some(works) = sandbox::what_works_instead(traceback) {
+                write(&mut told, works);
+            }
+        }
         End::Stopped(limit) => write(&mut told, &limit.to_string()),
     }
     let stopped_by = match &outcome.end {

@@ -6,11 +6,17 @@ use serde_json::json;
 
 use crate::{
     agent::{
-        desk::{CallDesk, Heard, Share},
+        desk::{CallDesk, Heard, Share, ToolDesk},
         is_from_elsewhere,
         tool::{Effect, PASSAGE_CHARS, Tool, ToolError, ToolOutput, bounded},
     },
-    domain::{change::Entity, id::TestInputId, persona::Tier, proposal::Source},
+    domain::{
+        change::Entity,
+        id::TestInputId,
+        persona::{Persona, Tier},
+        proposal::Source,
+        version::Revision,
+    },
 };
 
 /// Reads the persona as it is now: its name, its system prompt, its appearance, notes, model and tier, and
@@ -23,6 +29,9 @@ pub struct Input {}
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Seen {
+    /// Which version it is, when the system prompt is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<Revision>,
     name: String,
     system_prompt: String,
     appearance: String,
@@ -47,14 +56,14 @@ impl Seen {
             let kept = text.len().saturating_sub(length - most + CUT_BYTES);
             *text = bounded(std::mem::take(text), kept);
             if self.system_prompt.len() != prompt {
-                share = Share::Part;
+                (self.revision, share) = (None, Share::Part);
             }
         }
     }
 }
 
 /// What it takes to say at the end of a text that it was cut.
-const CUT_BYTES: usize = 64;
+pub const CUT_BYTES: usize = 64;
 
 /// The tool.
 pub struct GetPersona;
@@ -66,17 +75,11 @@ impl Tool for GetPersona {
 
     async fn run(&self, _: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
+        let sources = hear_persona(desk, &persona).await?;
         let entity = Entity::from(&persona.id);
-        let elsewhere = is_from_elsewhere(&mut desk.read().await?, &entity).await?;
-        let source = elsewhere.then(|| Source {
-            entity: entity.clone(),
-            title: persona.fields.name.clone(),
-            passage: persona.fields.system_prompt.chars().take(PASSAGE_CHARS).collect(),
-        });
-        let sources: Vec<Source> = source.into_iter().collect();
-        desk.hear(Heard::Read, sources.iter().cloned());
         let fields = persona.fields;
         let seen = Seen {
+            revision: Some(persona.revision),
             name: fields.name,
             system_prompt: fields.system_prompt,
             appearance: fields.appearance,
@@ -89,4 +92,18 @@ impl Tool for GetPersona {
         desk.show_share(entity, persona.revision, share);
         Ok(ToolOutput { sources, ..ToolOutput::json(&seen) })
     }
+}
+
+/// Notes whether nobody here wrote what the persona is told, and names it then.
+pub async fn hear_persona(desk: &ToolDesk, persona: &Persona) -> Result<Vec<Source>, ToolError> {
+    let entity = Entity::from(&persona.id);
+    let elsewhere = is_from_elsewhere(&mut desk.read().await?, &entity).await?;
+    let source = elsewhere.then(|| Source {
+        entity,
+        title: persona.fields.name.clone(),
+        passage: persona.fields.system_prompt.chars().take(PASSAGE_CHARS).collect(),
+    });
+    let sources: Vec<Source> = source.into_iter().collect();
+    desk.hear(Heard::Read, sources.iter().cloned());
+    Ok(sources)
 }

@@ -3,16 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::get_persona::CUT_BYTES;
 use crate::{
     agent::{
-        desk::{CallDesk, Heard, ToolDesk},
+        desk::{CallDesk, Heard, Share, ToolDesk},
         is_from_elsewhere,
-        tool::{Effect, PASSAGE_CHARS, Tool, ToolError, ToolOutput},
+        tool::{Effect, PASSAGE_CHARS, Tool, ToolError, ToolOutput, bounded},
     },
-    domain::{change::Entity, id::TestInputId, proposal::Source, test_input::TestInput},
+    domain::{
+        change::Entity, id::TestInputId, proposal::Source, test_input::TestInput, version::Revision,
+    },
 };
 
-/// Reads one test input of the persona, whole.
+/// Reads one test input of the persona, whole. One that is too long for you is cut, and says so at its end.
 #[derive(Deserialize, JsonSchema)]
 pub struct Input {
     /// The id, as list_test_inputs gives it.
@@ -23,6 +26,9 @@ pub struct Input {
 struct Seen {
     id: TestInputId,
     content: String,
+    /// Which version it is, when it is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revision: Option<Revision>,
 }
 
 /// The tool.
@@ -36,8 +42,19 @@ impl Tool for GetTestInput {
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let input = own_test_input(desk, &input.id).await?;
         let sources = hear_test_inputs(desk, std::slice::from_ref(&input)).await?;
-        let seen = ToolOutput::json(&Seen { id: input.id, content: input.fields.content });
-        Ok(ToolOutput { sources, ..seen })
+        let (entity, revision) = (Entity::from(&input.id), input.revision);
+        let mut seen =
+            Seen { id: input.id, content: input.fields.content, revision: Some(revision) };
+        let mut told = ToolOutput::json(&seen);
+        let mut share = Share::Whole;
+        if told.text.len() > desk.most {
+            let over = told.text.len() - desk.most + CUT_BYTES;
+            let kept = seen.content.len().saturating_sub(over);
+            seen = Seen { content: bounded(seen.content, kept), revision: None, ..seen };
+            (told, share) = (ToolOutput::json(&seen), Share::Part);
+        }
+        desk.show_share(entity, revision, share);
+        Ok(ToolOutput { sources, ..told })
     }
 }
 

@@ -4,7 +4,10 @@ use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::get_test_input::{hear_test_inputs, own_test_input};
+use super::{
+    get_persona::hear_persona,
+    get_test_input::{hear_test_inputs, own_test_input},
+};
 use crate::{
     agent::{
         desk::{CallDesk, ToolDesk},
@@ -12,6 +15,7 @@ use crate::{
         tool::{Effect, Tool, ToolError, ToolOutput, bounded},
     },
     domain::{
+        change::Entity,
         error::ApiError,
         id::TestInputId,
         run::{RunStatus, Usage},
@@ -74,6 +78,7 @@ impl Tool for RunTestInputs {
     const EFFECT: Effect = Effect::Reads;
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
+        let persona = desk.persona().await?;
         let ids = match input.ids {
             Some(ids) => {
                 for id in &ids {
@@ -81,7 +86,7 @@ impl Tool for RunTestInputs {
                 }
                 ids
             }
-            None => desk.persona().await?.test_input_ids,
+            None => persona.test_input_ids.clone(),
         };
         if ids.is_empty() {
             return Err(ToolError::TellModel("The persona has no test inputs yet.".into()));
@@ -92,7 +97,16 @@ impl Tool for RunTestInputs {
         }
         let mut inputs = desk.read().await?.test_inputs(&desk.persona).await?;
         inputs.retain(|input| ids.contains(&input.id));
-        let sources = hear_test_inputs(desk, &inputs).await?;
+        // What it answers comes of its prompt as much as of what it is asked.
+        let mut sources = hear_persona(desk, &persona).await?;
+        sources.extend(hear_test_inputs(desk, &inputs).await?);
+        for input in inputs.iter().filter(|input| input.fields.content.len() > SHOWN_INPUT) {
+            let entity = Entity::from(&input.id);
+            // Where more is known, its beginning says nothing.
+            if desk.shown(&entity).is_none() {
+                desk.show_part(entity);
+            }
+        }
         let at_once = input.at_once.unwrap_or(AT_ONCE).clamp(1, 8);
         let answers = stream::iter(ids)
             .map(|id| async move { (id.clone(), answer(desk, id).await) })

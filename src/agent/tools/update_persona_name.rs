@@ -9,7 +9,7 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::change::{Change, Op},
+    domain::change::{Change, Entity, Op},
 };
 
 /// Changes the persona's display name.
@@ -31,7 +31,7 @@ impl Tool for UpdatePersonaName {
         let persona = desk.persona().await?;
         let change = Change::new(&persona.id, Op::Update)
             .set("name", input.name.as_str())
-            .based_on(desk.base(&persona));
+            .based_on(desk.base_anew(&Entity::from(&persona.id), persona.revision));
         let outcome = desk.submit(change).await?;
         Ok(written(&outcome, &format!("The persona is called “{}” now.", input.name.trim())))
     }

@@ -31,14 +31,15 @@ impl Tool for UpdateSystemPrompt {
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let persona = desk.persona().await?;
-        if desk.share(&Entity::from(&persona.id)) == Share::Part {
+        let entity = Entity::from(&persona.id);
+        if desk.share(&entity) == Share::Part {
             let told = "You were shown only the beginning of the system prompt, so replacing it whole \
                         would lose the rest. Change passages with patch_system_prompt.";
             return Err(ToolError::TellModel(told.into()));
         }
         let change = Change::new(&persona.id, Op::Update)
             .set("systemPrompt", input.system_prompt)
-            .based_on(desk.base(&persona));
+            .based_on(desk.base(&entity, persona.revision));
         let outcome = desk.submit(change).await?;
         Ok(written(&outcome, "The system prompt was replaced."))
     }

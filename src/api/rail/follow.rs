@@ -3,7 +3,7 @@
 //! Each event names an element of the page and says what it becomes, or where it is put when it is not
 //! there yet. Words come at a pace that people can see, however fast the model is.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use async_stream::stream as made_of;
 use futures_util::{FutureExt, Stream, StreamExt, stream::SelectAll};
@@ -80,6 +80,8 @@ struct Following {
     name: String,
     run: Run,
     parts: Vec<Part>,
+    /// How long tools took that came to their ends.
+    took: HashMap<CallId, u64>,
     /// The part that is being written.
     open: Option<(PartId, OpenWords)>,
 }
@@ -91,13 +93,14 @@ fn patches(
     events: impl Stream<Item = Result<std::sync::Arc<Stamped>, ApiError>> + Send + 'static,
 ) -> impl Stream<Item = Patch> + Send + 'static {
     made_of! {
-        let mut following = Following { desk, name, run, parts: Vec::new(), open: None };
+        let (parts, took) = (Vec::new(), HashMap::new());
+        let mut following = Following { desk, name, run, parts, took, open: None };
         let mut events = Box::pin(events.ready_chunks(TOGETHER));
         let mut next_look = Instant::now();
         // What was told before comes at once, so that one frame shows the turn as it stands.
         let first = events.next().now_or_never().flatten().unwrap_or_default();
         for one in first.iter().flatten() {
-            fold(&mut following.parts, one.at, &one.event);
+            following.take(one);
         }
         yield following.whole().await;
         let mut over = first.iter().flatten().any(|one| is_end(&one.event));
@@ -114,7 +117,7 @@ fn patches(
                     for one in chunk {
                         // Whoever watches comes back, and is shown how it stands.
                         let Ok(one) = one else { return };
-                        fold(&mut following.parts, one.at, &one.event);
+                        following.take(&one);
                         over |= is_end(&one.event);
                         waiting.push(one.event.clone());
                     }
@@ -156,6 +159,14 @@ impl Following {
         rest.clamp(PACE, SLOWEST)
     }
 
+    /// Takes one more event in.
+    fn take(&mut self, one: &Stamped) {
+        fold(&mut self.parts, one.at, &one.event);
+        if let RunEvent::ToolResult { result, took_ms: Some(took), .. } = &one.event {
+            self.took.insert(result.call.clone(), *took);
+        }
+    }
+
     fn reply(&self) -> &MessageId {
         &self.run.reply_id
     }
@@ -170,7 +181,14 @@ impl Following {
                 let told = escaped(&error.to_string());
                 format!("<li id=\"{id}\" class=\"turn\"><p class=\"problem\">{told}</p></li>")
             },
-            |turn| html(move || view! { <TurnView turn/> }.into_any()),
+            |mut turn| {
+                for piece in &mut turn.pieces {
+                    if let Piece::Step { call, took_ms, .. } = piece {
+                        *took_ms = self.took.get(&call.call).copied();
+                    }
+                }
+                html(move || view! { <TurnView turn/> }.into_any())
+            },
         );
         // Words that go on from here are sent whole at first.
         self.open = None;

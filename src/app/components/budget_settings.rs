@@ -28,16 +28,16 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
         number.map(|number| number.to_string()).unwrap_or_default()
     }
     let fields = [
-        ("run_tokens", "Tokens one run may write", text(budgets.run_tokens), "1"),
-        ("run_dollars", "Dollars one run may cost", text(budgets.run_dollars), "any"),
+        ("run_tokens", "Tokens of one run", text(budgets.run_tokens), "1"),
+        ("run_dollars", "Dollars of one run", text(budgets.run_dollars), "any"),
         ("session_tokens", "Tokens of one conversation", text(budgets.session_tokens), "1"),
         ("session_dollars", "Dollars of one conversation", text(budgets.session_dollars), "any"),
         ("day_tokens", "Tokens a day", text(budgets.day_tokens), "1"),
         ("day_dollars", "Dollars a day", text(budgets.day_dollars), "any"),
-        ("runs_per_minute", "Runs a minute, for one person", text(budgets.runs_per_minute), "1"),
+        ("runs_per_minute", "Runs begun a minute, by a person", text(budgets.runs_per_minute), "1"),
         (
             "service_per_minute",
-            "Runs a minute, with one service’s key",
+            "Runs begun a minute, with one service’s key",
             text(budgets.service_per_minute),
             "1",
         ),
@@ -46,7 +46,7 @@ fn shown(budgets: Budgets, today: Taken) -> impl IntoView {
     view! {
         <section class="card stack" id="budgets" aria-labelledby="budgets-title">
             <h2 id="budgets-title">"Limits"</h2>
-            <p class="faint">"What runs may take in this Space. An empty field is no limit; a day begins at midnight (UTC). What a run reads counts for its conversation and its day."</p>
+            <p class="faint">"What runs may take in this Space. An empty field is no limit; a day begins at midnight (UTC). Tokens are those read and written."</p>
             {told.map(|told| view! { <p class="small">{told}</p> })}
             <form method="post" action=SaveBudgets::url() class="stack">
                 <div class="pair">

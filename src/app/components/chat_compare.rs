@@ -55,7 +55,6 @@ pub fn ChatCompare(
 }
 
 fn shown(chat: Chat, compared: Compared) -> impl IntoView {
-    let name = chat.members.first().map(|member| member.name.clone()).unwrap_or_default();
     let Compared { left, right, common, shared, turns, from, next } = compared;
     let address = {
         let (home, one, other) = (format!("/chats/{}", chat.id), &left.leaf, &right.leaf);
@@ -73,7 +72,7 @@ fn shown(chat: Chat, compared: Compared) -> impl IntoView {
     let later = next.map(|next| format!("{address}&from={next}"));
     let swapped = format!("/chats/{}?compare={}&with={}", chat.id, right.leaf, left.leaf);
     view! {
-        {shared_view(common, shared, &name)}
+        {shared_view(common, shared)}
         {told.map(|told| view! { <p class="told small">{told}</p> })}
         <div class="beside beside-head">
             <BranchHead chat=chat.id.clone() branch=left label="A"/>
@@ -82,7 +81,7 @@ fn shown(chat: Chat, compared: Compared) -> impl IntoView {
         {(!same).then(|| view! { <p class="small"><a href=swapped>"Change sides"</a></p> })}
         {earlier.map(|earlier| view! { <p class="more"><a class="button quiet small" href=earlier>"Earlier turns"</a></p> })}
         <ol class="beside-turns">
-            {turns.into_iter().map(|turn| view! { <Pair turn name=name.clone()/> }).collect_view()}
+            {turns.into_iter().map(|turn| view! { <Pair turn/> }).collect_view()}
         </ol>
         {later.map(|later| view! { <p class="more"><a class="button quiet" href=later>"Later turns"</a></p> })}
     }
@@ -96,7 +95,7 @@ fn messages(count: usize) -> String {
 }
 
 /// What both branches begin with, folded.
-fn shared_view(common: usize, shared: Vec<Side>, name: &str) -> impl IntoView + use<> {
+fn shared_view(common: usize, shared: Vec<Side>) -> impl IntoView {
     let told = match common {
         0 => "They have nothing in common.".to_owned(),
         common => format!("{} in common", messages(common)),
@@ -110,7 +109,7 @@ fn shared_view(common: usize, shared: Vec<Side>, name: &str) -> impl IntoView + 
                 <summary>{told}</summary>
                 {(left_out > 0).then(|| view! { <p class="cut small">{format!("— {} before these —", messages(left_out))}</p> })}
                 <ol class="beside-turns">
-                    {shared.into_iter().map(|side| view! { <li>{side_view(side, name, "")}</li> }).collect_view()}
+                    {shared.into_iter().map(|side| view! { <li>{side_view(side, "")}</li> }).collect_view()}
                 </ol>
             </details>
         })}
@@ -138,15 +137,15 @@ fn BranchHead(chat: ConversationId, branch: Branch, label: &'static str) -> impl
 
 /// A turn of both branches.
 #[component]
-fn Pair(turn: ComparedTurn, name: String) -> impl IntoView {
+fn Pair(turn: ComparedTurn) -> impl IntoView {
     let ComparedTurn { left, right, same } = turn;
     match (left, right) {
         (Some(both), Some(_)) if same => {
-            view! { <li class="beside same">{side_view(both, &name, "A and B")}</li> }.into_any()
+            view! { <li class="beside same">{side_view(both, "A and B")}</li> }.into_any()
         }
         (left, right) => {
             let cell = |side: Option<Side>, label: &'static str| match side {
-                Some(side) => side_view(side, &name, label).into_any(),
+                Some(side) => side_view(side, label).into_any(),
                 None => view! { <div class="branch ended" aria-hidden="true"></div> }.into_any(),
             };
             view! { <li class="beside">{cell(left, "A")} {cell(right, "B")}</li> }.into_any()
@@ -154,10 +153,10 @@ fn Pair(turn: ComparedTurn, name: String) -> impl IntoView {
     }
 }
 
-fn side_view(side: Side, name: &str, label: &'static str) -> impl IntoView + use<> {
+fn side_view(side: Side, label: &'static str) -> impl IntoView {
     let who = match side.role {
         Role::User => "You".to_owned(),
-        Role::Assistant => name.to_owned(),
+        Role::Assistant => side.name,
     };
     let words = if side.segments.is_empty() {
         view! { <div class="prose" inner_html=side.html></div> }.into_any()

@@ -22,6 +22,7 @@ use crate::{
         message::Role,
         sent::Sent,
         tree::MAX_COUNTED,
+        visible::visible,
     },
 };
 
@@ -58,6 +59,8 @@ pub fn ChatSettingsDrawer(
     models: Vec<NamedModel>,
     /// The name of somebody who is looked for, to speak here too.
     who: String,
+    /// Whether pictures are made here at all.
+    can_make_pictures: bool,
 ) -> impl IntoView {
     let speakers = chat.clone();
     let Chat { id, revision, title, mode, settings, members, .. } = chat;
@@ -96,11 +99,13 @@ pub fn ChatSettingsDrawer(
                     <label for="chat-window">"Messages that go to the model"</label>
                     <input id="chat-window" type="number" name="settings[window]" min=MIN_WINDOW max=MAX_WINDOW value=settings.window/>
                 </div>
-                <input type="hidden" name="settings[with_images]" value="true"/>
-                <label class="row tight">
-                    <input type="checkbox" name="settings[images]" value="true" checked=settings.images/>
-                    "Answers get pictures"
-                </label>
+                {can_make_pictures.then(|| view! {
+                    <input type="hidden" name="settings[with_images]" value="true"/>
+                    <label class="row tight">
+                        <input type="checkbox" name="settings[images]" value="true" checked=settings.images/>
+                        "Answers get pictures"
+                    </label>
+                })}
                 <h3>"You in this chat"</h3>
                 <div class="field">
                     <label for="me-name">"Name"</label>
@@ -167,7 +172,7 @@ fn shown(sent: Sent) -> impl IntoView {
         view! {
             <details class="sent">
                 <summary>{title} <span class="faint small">" · about " {tokens} " tokens"</span></summary>
-                <pre>{text}</pre>
+                <pre>{visible(text)}</pre>
             </details>
         }
     };

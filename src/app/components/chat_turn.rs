@@ -46,6 +46,8 @@ pub fn ChatTurnView(
     /// Whether it ends the path and nobody was asked to answer it.
     #[prop(optional)]
     unasked: bool,
+    /// Whether pictures are made here at all.
+    can_make_pictures: bool,
 ) -> impl IntoView {
     let ChatTurn { said, html, paragraphs, pictures } = turn;
     let message = said.message.clone();
@@ -69,8 +71,9 @@ pub fn ChatTurnView(
         told: None,
         asks: false,
     };
-    let pictured = (!mine && !said.generating)
-        .then(|| view! { <MessagePictures message=id.clone() pictures/> });
+    let pictured = (!mine && !said.generating).then(|| {
+        view! { <MessagePictures message=id.clone() pictures can_make=can_make_pictures/> }
+    });
     let tools =
         (!said.generating || said.siblings > 1).then(|| view! { <Tools chat said leaf unasked/> });
     view! {

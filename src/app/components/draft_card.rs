@@ -31,7 +31,7 @@ pub fn DraftCard(
     place: &'static str,
 ) -> impl IntoView {
     let id = draft.id.to_string();
-    let element = format!("{place}-draft-{id}");
+    let (element, about) = (format!("{place}-draft-{id}"), draft.entity.id.clone());
     let title_id = format!("{place}-title-{id}");
     let labelled_by = title_id.clone();
     let state = match (draft.state, draft.undone) {
@@ -50,7 +50,7 @@ pub fn DraftCard(
     let (title, summary) = (visible(draft.title.clone()), visible(draft.summary.clone()));
     let reason = visible(draft.reason.clone());
     view! {
-        <article id=element class="draft" data-draft=id data-state=draft.state.word() tabindex="-1" aria-labelledby=labelled_by>
+        <article id=element class="draft" data-draft=id data-about=about data-state=draft.state.word() tabindex="-1" aria-labelledby=labelled_by>
             <header class="draft-head">
                 <span class="badge" class:good=draft.state == ChangeState::Applied && !draft.undone>{state}</span>
                 <h3 id=title_id>

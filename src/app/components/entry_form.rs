@@ -12,7 +12,10 @@ use super::{
     when::When,
 };
 use crate::{
-    app::server_fns::knowledge::{DeleteEntry, SaveEntry},
+    app::{
+        server_fns::knowledge::{DeleteEntry, SaveEntry},
+        state::draft::MERGED,
+    },
     domain::{
         change::{Entity, EntityKind},
         knowledge::TITLE,
@@ -88,6 +91,7 @@ pub fn EntryForm(
                 </div>
             </header>
             <p class="moved small" role="status">"This was changed elsewhere. When you save, your text is merged with it."</p>
+            <p class="merged small" role="status">{MERGED}</p>
             {children()}
         </form>
         <form id="delete-entry" method="post" action=DeleteEntry::url() data-quiet data-told=deleted>

@@ -21,6 +21,8 @@ pub fn MessagePictures(
     message: MessageId,
     /// Its pictures, in the order they were asked for.
     pictures: Vec<Picture>,
+    /// Whether pictures are made here at all.
+    can_make: bool,
 ) -> impl IntoView {
     let wish = if pictures.is_empty() { "Make a picture" } else { "Another picture" };
     let shown = (!pictures.is_empty()).then(|| {
@@ -30,8 +32,8 @@ pub fn MessagePictures(
                     let element = format!("picture-{}", picture.id);
                     view! {
                         <li class="picture" id=element>
-                            <PictureView picture=picture.clone()/>
-                            <PictureTools picture/>
+                            <PictureView picture=picture.clone() can_make/>
+                            <PictureTools picture can_make/>
                         </li>
                     }
                 }).collect_view()}
@@ -40,12 +42,14 @@ pub fn MessagePictures(
     });
     view! {
         {shown}
-        <div class="row tight small chat-tools">
-            <form method="post" action=ImaginePicture::url() data-quiet>
-                <input type="hidden" name="message" value=message.to_string()/>
-                <button class="button quiet small"><Glyph icon=Icon::Picture/> {wish}</button>
-            </form>
-        </div>
+        {can_make.then(|| view! {
+            <div class="row tight small chat-tools">
+                <form method="post" action=ImaginePicture::url() data-quiet>
+                    <input type="hidden" name="message" value=message.to_string()/>
+                    <button class="button quiet small"><Glyph icon=Icon::Picture/> {wish}</button>
+                </form>
+            </div>
+        })}
     }
 }
 
@@ -54,6 +58,8 @@ pub fn MessagePictures(
 pub fn PictureView(
     /// The picture.
     picture: Picture,
+    /// Whether pictures are made here at all.
+    can_make: bool,
 ) -> impl IntoView {
     let Picture { id, state, problem, wish, facts, file, .. } = picture;
     match state {
@@ -75,10 +81,12 @@ pub fn PictureView(
             view! {
                 <div class="picture-frame missed">
                     <p class="small">{told}</p>
-                    <form method="post" action=RetryPicture::url() data-quiet>
-                        <input type="hidden" name="id" value=id.to_string()/>
-                        <button class="button small"><Glyph icon=Icon::Undo/> "Try again"</button>
-                    </form>
+                    {can_make.then(|| view! {
+                        <form method="post" action=RetryPicture::url() data-quiet>
+                            <input type="hidden" name="id" value=id.to_string()/>
+                            <button class="button small"><Glyph icon=Icon::Undo/> "Try again"</button>
+                        </form>
+                    })}
                 </div>
             }
             .into_any()
@@ -101,6 +109,8 @@ fn waiting(told: &'static str, problem: Option<String>) -> AnyView {
 pub fn PictureTools(
     /// The picture.
     picture: Picture,
+    /// Whether pictures are made here at all.
+    can_make: bool,
     /// What tells this form from another one of the same picture on the page.
     #[prop(optional)]
     place: &'static str,
@@ -110,7 +120,7 @@ pub fn PictureTools(
     let there = state == PictureState::Done;
     let (element, field) = (format!("tools-{id}{place}"), format!("prompt-{id}{place}"));
     // What is not drawn yet has no words of its own.
-    let worded = !wish.prompt.is_empty();
+    let worded = can_make && !wish.prompt.is_empty();
     let face = (there && persona_id.is_some()).then(|| {
         view! {
             <form method="post" action=MakeFace::url() data-quiet data-told="It is the face now.">

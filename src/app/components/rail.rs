@@ -281,8 +281,8 @@ impl Talk {
         }
         match news.topic {
             Topic::Change => {
-                if let Some(change) = &news.change_id {
-                    platform::put_draft(change.as_str(), move || self.weigh());
+                for draft in platform::drafts_told_of(news) {
+                    platform::put_draft(&draft, Box::new(move || self.weigh()));
                 }
             }
             Topic::Run => {

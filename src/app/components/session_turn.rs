@@ -17,6 +17,7 @@ use crate::{
     domain::{
         id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
         message::{MESSAGE, Message, Part, PartBody, Role, ToolCall},
+        playground::EXECUTE,
         run::Run,
         timestamp::Timestamp,
         tree::PathMessage,
@@ -26,7 +27,7 @@ use crate::{
 /// The tools that only look.
 const READING: [&str; 4] = ["ls", "read_file", "glob", "grep"];
 /// The tools that may have written files.
-const WRITING: [&str; 4] = ["write_file", "edit_file", "delete_file", "execute"];
+const WRITING: [&str; 4] = ["write_file", "edit_file", "delete_file", EXECUTE];
 
 /// The message.
 #[component]
@@ -143,9 +144,11 @@ fn written_steps(
     session: &ConversationId,
     message: &Message,
 ) -> Option<impl IntoView + use<>> {
+    // A program that fails keeps what it wrote before.
     let done = |call: &ToolCall| {
         message.parts.iter().any(|part| {
-            matches!(&part.body, PartBody::ToolResult(result) if result.call == call.call && !result.is_error)
+            matches!(&part.body, PartBody::ToolResult(result) if result.call == call.call
+                && (!result.is_error || call.name == EXECUTE))
         })
     };
     let calls: Vec<(String, String)> = message

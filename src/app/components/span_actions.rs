@@ -102,8 +102,8 @@ fn told_where(trace: &TraceSummary) -> &'static str {
         | ConversationKind::Editor
         | ConversationKind::Test
         | ConversationKind::Terminal => {
-            "It goes on in a new session of the playground, with what was said until then; this run \
-             stays as it is."
+            "It goes on in a new session of the playground, with what was said until then and the tools \
+             that the persona has there, not those of this run, which stays as it is."
         }
     }
 }

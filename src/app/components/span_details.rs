@@ -7,12 +7,13 @@ use super::span_actions::SpanActions;
 use crate::domain::{
     field::grouped,
     id::CallId,
-    message::{Part, PartBody, Role},
+    message::{PartBody, Role},
     run::{StopReason, Usage, told_price, told_time},
     sent::{Sent, SentTool, cached_share},
     tokens::estimate,
     trace::{Retry, Span, Trace, What},
     tree::MAX_COUNTED,
+    visible::visible,
 };
 
 /// The most characters of one text that a page shows; the API has all of it.
@@ -99,7 +100,9 @@ fn used(usage: Usage) -> Vec<Fact> {
 
 /// With what a model was asked, and what it took.
 fn asked(span: &Span, sent: Option<&Sent>) -> Vec<Fact> {
-    let What::LlmCall { stop, usage, cost_micros, first_token_ms, retries, .. } = &span.what else {
+    let What::LlmCall { stop, usage, cost_micros, max_tokens, first_token_ms, retries, .. } =
+        &span.what
+    else {
         return Vec::new();
     };
     let mut facts = Vec::new();
@@ -111,8 +114,8 @@ fn asked(span: &Span, sent: Option<&Sent>) -> Vec<Fact> {
     if let Some(parameters) = sent.and_then(|sent| sent.parameters.as_ref()) {
         facts.push(("Service", parameters.service.clone()));
         facts.push(("Model", parameters.model.clone()));
-        let most = usize::try_from(parameters.max_tokens).unwrap_or(usize::MAX);
-        facts.push(("Most tokens out", grouped(most)));
+        let most = max_tokens.unwrap_or(parameters.max_tokens);
+        facts.push(("Most tokens out", grouped(usize::try_from(most).unwrap_or(usize::MAX))));
     }
     let again = |retry: &Retry| {
         let wait = told_time(retry.wait_ms);
@@ -168,7 +171,10 @@ fn before(trace: &Trace, step: u32, sent: Option<Sent>) -> impl IntoView + use<>
                 Role::User => "Person",
                 Role::Assistant => "Persona",
             };
-            folded(who.into(), Some(message.tokens), &message.text)
+            match message.parts.is_empty() {
+                true => vec![folded(who.into(), Some(message.tokens), &message.text).into_any()],
+                false => message.parts.iter().filter_map(|part| earlier(part, who, "")).collect(),
+            }
         }).collect_view()}
         {own}
     }
@@ -193,16 +199,14 @@ fn tools(tools: Vec<SentTool>) -> Option<impl IntoView> {
     })
 }
 
-/// Something that another run said or did, from which this one went on. Thoughts are left out here as there.
-fn taken_over(part: &Part) -> Option<AnyView> {
-    let (title, text) = match &part.body {
-        PartBody::Text(text) => ("Said before this run".to_owned(), text.clone()),
+/// Something that another run said, under this title, or did. Thoughts are left out here as there.
+fn earlier(part: &PartBody, said: &str, when: &str) -> Option<AnyView> {
+    let (title, text) = match part {
+        PartBody::Text(text) => (said.to_owned(), text.clone()),
         PartBody::Reasoning(_) => return None,
-        PartBody::ToolCall(call) => {
-            (format!("Asked for {} before this run", call.name), pretty(&call.input))
-        }
+        PartBody::ToolCall(call) => (format!("Asked for {}{when}", call.name), pretty(&call.input)),
         PartBody::ToolResult(result) => {
-            (format!("Result of {} before this run", result.name), result.output.clone())
+            (format!("Result of {}{when}", result.name), result.output.clone())
         }
     };
     let tokens = estimate(&text) as u64;
@@ -211,7 +215,10 @@ fn taken_over(part: &Part) -> Option<AnyView> {
 
 /// What the run went on from, and what it said and was answered in the steps before.
 fn said_before(trace: &Trace, step: u32) -> impl IntoView + use<> {
-    let mut blocks: Vec<AnyView> = trace.taken_over.iter().filter_map(taken_over).collect();
+    let taken_over = trace.taken_over.iter().map(|part| &part.body);
+    let mut blocks: Vec<AnyView> = taken_over
+        .filter_map(|part| earlier(part, "Said before this run", " before this run"))
+        .collect();
     for span in &trace.spans {
         match &span.what {
             What::LlmCall { step: other, .. } if *other >= step => break,
@@ -293,7 +300,7 @@ fn text_block(title: &str, text: &str, open: bool) -> impl IntoView + use<> {
 /// As much of a text as a page shows, and a sentence about the rest.
 fn shortened(text: &str) -> (String, Option<impl IntoView + use<>>) {
     let count = text.chars().count();
-    let shown: String = text.chars().take(MAX_SHOWN).collect();
+    let shown = visible(text.chars().take(MAX_SHOWN).collect());
     let rest = (count > MAX_SHOWN).then(|| {
         let more = grouped(count - MAX_SHOWN);
         view! { <p class="faint small">{format!("{more} more characters are not shown; the API has all of it.")}</p> }

@@ -19,6 +19,7 @@ use crate::{
         proposal::Proposal,
         run::{Run, RunStatus, Spent, StopReason, told_time},
         timestamp::Timestamp,
+        visible::visible,
     },
 };
 
@@ -162,9 +163,9 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
         Some(result) if result.is_error => ("✗", "failed"),
         Some(_) => ("✓", "done"),
     };
-    let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
-    let output = result.map(|result| result.output).unwrap_or_default();
-    let brief = brief(&call.input);
+    let input = visible(serde_json::to_string_pretty(&call.input).unwrap_or_default());
+    let output = visible(result.map(|result| result.output).unwrap_or_default());
+    let brief = visible(brief(&call.input));
     view! {
         <details class="step" id=step_id(&call.call) data-state=state>
             <summary>

@@ -117,8 +117,8 @@ impl Beside {
                 Some(view! { <ChatMap ask/> }.into_any())
             }
             Self::Settings { who } => {
-                let models = open.models.clone();
-                Some(view! { <ChatSettingsDrawer chat models who/> }.into_any())
+                let (models, can_make_pictures) = (open.models.clone(), open.can_make);
+                Some(view! { <ChatSettingsDrawer chat models who can_make_pictures/> }.into_any())
             }
             Self::Chats => Some(view! { <ChatListTab chat/> }.into_any()),
         }
@@ -127,6 +127,7 @@ impl Beside {
 
 fn shown(open: ChatData, see: Option<MessageId>) -> impl IntoView {
     let ChatData { chat, path, turns, estimate, known_device, stray, pruned, .. } = open;
+    let can_make_pictures = open.can_make;
     let PathPage { next, later, leaf, newer_elsewhere, moved, run, runs, line, .. } = path;
     let home = format!("/chats/{}", chat.id);
     // One that ended well is told by its answer, and asked for again there; one that met a limit says so.
@@ -169,7 +170,8 @@ fn shown(open: ChatData, see: Option<MessageId>) -> impl IntoView {
             let name = turn.said.persona_name.clone().unwrap_or_else(|| name.clone());
             let seen = see.as_ref() == Some(&id);
             let unasked = last == Some(Role::User) && leaf.as_ref() == Some(&id) && run.is_none();
-            view! { <ChatTurnView chat=chat.clone() name turn run leaf=leaf.clone() seen unasked/> }
+            let (chat, leaf) = (chat.clone(), leaf.clone());
+            view! { <ChatTurnView chat name turn run leaf seen unasked can_make_pictures/> }
         }
     };
     let groups = beside_each_other(turns, chat.settings.answers);

@@ -23,7 +23,7 @@ use crate::{
     },
     domain::{
         id::{PersonaId, PictureId},
-        picture::{MAX_STEPS, PROMPT, Picture, PictureState, Shape},
+        picture::{MAX_STEPS, PICTURES_OFF, PROMPT, Picture, PictureState, Shape},
     },
 };
 
@@ -80,7 +80,8 @@ pub fn GalleryPage() -> impl IntoView {
 }
 
 fn shown(data: GalleryData, view: Looked) -> impl IntoView {
-    let GalleryData { page, open, personas, appearance, models, tunable, demo, .. } = data;
+    let GalleryData { page, open, personas, appearance, models, tunable, demo, can_make, .. } =
+        data;
     let next = page.next.clone().map(|after| {
         let path = view.path(view.advanced);
         let deleted = if view.deleted { "&deleted=1" } else { "" };
@@ -95,17 +96,24 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
         (None, _) => String::new(),
     };
     let empty = page.items.is_empty();
-    let drawer = open.map(
-        |picture| view! { <Open picture personas=personas.clone() home=view.path(view.advanced)/> },
-    );
+    let drawer = open.map(|picture| {
+        let home = view.path(view.advanced);
+        view! { <Open picture personas=personas.clone() home can_make/> }
+    });
+    let wishes = if can_make {
+        let (personas, view) = (personas.clone(), view.clone());
+        view! { <Wishes personas described models tunable demo view/> }.into_any()
+    } else {
+        view! { <p class="told small">{PICTURES_OFF}</p> }.into_any()
+    };
     view! {
         <div class="gallery">
-            <Wishes personas=personas.clone() described models tunable demo view=view.clone()/>
+            {wishes}
             <section class="stack" aria-label="Pictures">
                 <Filter personas view=view.clone()/>
-                {empty.then(|| nothing(view.deleted, name))}
+                {empty.then(|| nothing(view.deleted, name, can_make))}
                 <ul class="pictures wide">
-                    {page.items.into_iter().map(|picture| view! { <Tile picture/> }).collect_view()}
+                    {page.items.into_iter().map(|picture| view! { <Tile picture can_make/> }).collect_view()}
                 </ul>
                 {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Next page"</a></p> })}
             </section>
@@ -114,8 +122,9 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
     }
 }
 
-fn nothing(deleted: bool, name: Option<String>) -> impl IntoView {
+fn nothing(deleted: bool, name: Option<String>, can_make: bool) -> impl IntoView {
     let (head, told) = match (deleted, name) {
+        (false, _) if !can_make => ("No pictures", PICTURES_OFF.to_owned()),
         (true, _) => ("Nothing was deleted", "A deleted picture waits here for a month.".to_owned()),
         (false, Some(name)) => (
             "No pictures yet",
@@ -155,7 +164,7 @@ fn Filter(personas: Vec<(PersonaId, String)>, view: Looked) -> impl IntoView {
 
 /// One picture among others.
 #[component]
-fn Tile(picture: Picture) -> impl IntoView {
+fn Tile(picture: Picture, can_make: bool) -> impl IntoView {
     let deleted = picture.deleted_at.is_some();
     let (id, at) = (picture.id.to_string(), picture.created_at);
     let prompt = picture.wish.prompt.clone();
@@ -168,11 +177,11 @@ fn Tile(picture: Picture) -> impl IntoView {
             </form>
         }
         .into_any(),
-        false => view! { <PictureTools picture=picture.clone()/> }.into_any(),
+        false => view! { <PictureTools picture=picture.clone() can_make/> }.into_any(),
     };
     view! {
         <li class="picture" id=format!("picture-{id}")>
-            <PictureView picture/>
+            <PictureView picture can_make/>
             <p class="one-line small" title=prompt.clone()>{prompt.clone()}</p>
             <p class="faint small"><When at/></p>
             {tools}
@@ -263,7 +272,12 @@ fn Advanced(models: Vec<(String, String)>, tunable: bool) -> impl IntoView {
 
 /// The picture that is looked at, with all that is known of it.
 #[component]
-fn Open(picture: Picture, personas: Vec<(PersonaId, String)>, home: String) -> impl IntoView {
+fn Open(
+    picture: Picture,
+    personas: Vec<(PersonaId, String)>,
+    home: String,
+    can_make: bool,
+) -> impl IntoView {
     let there = picture.state == PictureState::Done && picture.deleted_at.is_none();
     let facts = picture.facts.as_ref().map(|facts| told_facts(facts, picture.cost_micros));
     let chat = picture.chat_id.clone().zip(picture.message_id.clone());
@@ -271,7 +285,7 @@ fn Open(picture: Picture, personas: Vec<(PersonaId, String)>, home: String) -> i
     let (id, of) = (picture.id.to_string(), picture.persona_id.clone());
     view! {
         <Drawer title="Picture" home>
-            <div class="picture whole"><PictureView picture=picture.clone()/></div>
+            <div class="picture whole"><PictureView picture=picture.clone() can_make/></div>
             <p class="picture-words">{picture.wish.prompt.clone()}</p>
             <p class="faint small">{facts} " · " <When at=picture.created_at/></p>
             {chat.map(|chat| view! { <p class="small"><a href=chat>"The moment in its chat"</a></p> })}
@@ -288,7 +302,7 @@ fn Open(picture: Picture, personas: Vec<(PersonaId, String)>, home: String) -> i
                     <button class="button small">"Use as face"</button>
                 </form>
             })}
-            <PictureTools picture place="-open"/>
+            <PictureTools picture can_make place="-open"/>
         </Drawer>
     }
 }

@@ -1,12 +1,14 @@
 //! A page of knowledge: to write, and to read with its links.
 
-use leptos::prelude::*;
+use std::collections::BTreeMap;
+
+use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::{
     app::{
         components::{entry_form::EntryForm, problem::PageProblem, written::written},
-        server_fns::knowledge::{PageData, open_page, read_page},
+        server_fns::knowledge::{PageData, ReadPage, open_page, read_page},
     },
     domain::{change::Entity, error::ApiError, id::PageId},
 };
@@ -19,7 +21,10 @@ pub fn PagePage() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                let html = if previews { Some(read_page(id.clone()).await) } else { None };
+                let html = match previews {
+                    true => Some(read_page(id.clone(), BTreeMap::new()).await),
+                    false => None,
+                };
                 match open_page(id).await {
                     Ok(open) => shown(open, html).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
@@ -38,6 +43,9 @@ fn shown(
     let preview = format!("{home}?preview=1");
     let current = |here: bool| (html.is_some() == here).then_some("page");
     let (writes, reads) = (current(false), current(true));
+    // While something is typed, the two only turn the text over.
+    let typed = |to: &'static str| html.is_none().then_some(to);
+    let (typed, read) = (typed(""), typed(ReadPage::url()));
     let title = page.fields.title;
     let head = match &html {
         None => view! { <label for="body"><h2>"Text"</h2></label> }.into_any(),
@@ -57,8 +65,8 @@ fn shown(
                 <header class="row apart">
                     {head}
                     <nav class="segments" aria-label="Writing or reading">
-                        <a href=home aria-current=writes>"Write"</a>
-                        <a href=preview aria-current=reads>"Preview"</a>
+                        <a href=home aria-current=writes data-typed=typed>"Write"</a>
+                        <a href=preview aria-current=reads data-typed=read>"Preview"</a>
                     </nav>
                 </header>
                 {text}
@@ -84,6 +92,7 @@ fn Body(text: String) -> impl IntoView {
             placeholder="What should be remembered?"
             inner_html=written(&text)
         ></textarea>
+        <div id="typed" class="prose"></div>
         <p id="text-hint" class="faint small">
             "Markdown. " <code>"[[Title]]"</code> " links to the page or the persona with that title."
         </p>

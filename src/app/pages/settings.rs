@@ -103,7 +103,7 @@ fn Models(settings: ModelSettings) -> impl IntoView {
         </section>
         <section class="card stack" aria-labelledby="models-title">
             <h2 id="models-title">"Your models"</h2>
-            <p class="faint">"Any model of a service can be used by its string, like " <code>"ollama/qwen3:4b"</code> ". Add it here to give it its limits and its price."</p>
+            <p class="faint">"Any model of a service can be used by its string, like " <code>"ollama/qwen3:4b"</code> ". Add it here to give it its limits and its price. Ollama cuts long prompts silently: raise its context length, or add the model with its real context."</p>
             <ul class="services">{mine.into_iter().map(|model| view! { <ModelRow model/> }).collect_view()}</ul>
             <details class="details">
                 <summary>"Add a model"</summary>

@@ -39,6 +39,7 @@ pub async fn list_audit(
         domain::{
             actor::{ActorKind, told_name},
             list::PAGE_SIZE,
+            visible::visible,
         },
         state::desk,
     };
@@ -88,6 +89,11 @@ pub async fn list_audit(
                 gone: true,
             },
         });
+    }
+    for AuditLine { entry, title, who, .. } in &mut lines {
+        for text in [&mut entry.summary, title, who] {
+            *text = visible(std::mem::take(text));
+        }
     }
     Ok(Page { items: lines, next: page.next })
 }

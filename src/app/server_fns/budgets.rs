@@ -22,7 +22,7 @@ pub async fn read_budgets() -> Result<(Budgets, Taken), ApiError> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetForm {
-    /// Tokens that one run may write.
+    /// Tokens that one run may read and write.
     pub run_tokens: String,
     /// Dollars that one run may cost.
     pub run_dollars: String,

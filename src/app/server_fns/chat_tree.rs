@@ -41,6 +41,8 @@ pub struct Side {
     pub id: MessageId,
     /// Who says it.
     pub role: Role,
+    /// What the persona is called that says it; empty for a person.
+    pub name: String,
     /// Its words, rendered.
     pub html: String,
     /// Its words with what only this side says marked; empty where the two are not compared.
@@ -54,7 +56,7 @@ pub struct ComparedTurn {
     pub left: Option<Side>,
     /// On the other one.
     pub right: Option<Side>,
-    /// Whether both say the same.
+    /// Whether the same one says the same on both.
     pub same: bool,
 }
 

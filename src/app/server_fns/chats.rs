@@ -38,6 +38,8 @@ pub struct ChatData {
     pub stray: bool,
     /// What was just pruned.
     pub pruned: Option<TreeNode>,
+    /// Whether pictures are made here at all.
+    pub can_make: bool,
 }
 
 /// A message with its words as the page shows them.
@@ -235,8 +237,7 @@ pub async fn open_chat(
         None => None,
     };
     drop(link);
-    let here = Some(device.clone());
-    let stays = stay.is_some();
+    let (here, stays) = (Some(device.clone()), stay.is_some());
     let device_id = here.clone();
     let ask = PathAsk { leaf: leaf.or(stay), before, around: see, limit: None, device: device_id };
     let (mut path, stray) = match desk.agent.path(&desk.scope, &id, ask).await {
@@ -266,8 +267,8 @@ pub async fn open_chat(
     let models = list_models().await?.models;
     let leaf = path.leaf.clone();
     let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, Some(device)).await.ok();
-    let pruned = pruned.map(TreeNode::from);
-    Ok(ChatData { chat, path, turns, models, estimate, known_device, stray, pruned })
+    let (pruned, can_make) = (pruned.map(TreeNode::from), desk.jobs.makes_pictures());
+    Ok(ChatData { chat, path, turns, models, estimate, known_device, stray, pruned, can_make })
 }
 
 /// Gives a chat another title, mode or settings.

@@ -67,16 +67,22 @@ pub async fn open_page(
 pub async fn read_page(
     /// Which one.
     id: PageId,
+    /// What is typed in its form and not saved yet, by field.
+    #[server(default)]
+    fields: BTreeMap<String, String>,
 ) -> Result<String, ApiError> {
     use crate::{
+        domain::knowledge::BODY,
         markdown,
         state::{desk, leads},
     };
 
     let desk = desk()?;
     let page = desk.read().await?.entry::<PageFields>(&id).await?;
-    let leads = leads(&desk, &page.fields.body).await?;
-    Ok(markdown::to_html_linked(&page.fields.body, &leads))
+    let body = fields.get(BODY.name).unwrap_or(&page.fields.body);
+    BODY.check(body)?;
+    let leads = leads(&desk, body).await?;
+    Ok(markdown::to_html_linked(body, &leads))
 }
 
 /// A ref.

@@ -32,6 +32,8 @@ pub struct GalleryData {
     pub tunable: bool,
     /// Whether pictures are drawn here, because no service is set.
     pub demo: bool,
+    /// Whether pictures are made here at all.
+    pub can_make: bool,
 }
 
 /// The advanced part of the form. An empty field is as good as none.
@@ -104,7 +106,19 @@ pub async fn open_gallery(
     }
     let artist = desk.jobs.artist();
     let (models, tunable, demo) = (artist.models(), artist.is_tunable(), artist.is_demo());
-    Ok(GalleryData { page, open, personas, listed, more, appearance, models, tunable, demo })
+    let can_make = desk.jobs.makes_pictures();
+    Ok(GalleryData {
+        page,
+        open,
+        personas,
+        listed,
+        more,
+        appearance,
+        models,
+        tunable,
+        demo,
+        can_make,
+    })
 }
 
 /// Has a picture made.
@@ -188,14 +202,15 @@ pub async fn make_face(
     desk.jobs.make_face(&desk.gate, &desk.scope, &id, persona).await
 }
 
-/// What is set about pictures, and who makes them.
+/// What is set about pictures, and who makes them; `None` where none are made.
 #[server(prefix = "/fn", endpoint = "read_picture_settings")]
-pub async fn read_picture_settings() -> Result<(PictureSettings, String), ApiError> {
+pub async fn read_picture_settings() -> Result<(PictureSettings, Option<String>), ApiError> {
     use crate::state::desk;
 
     let desk = desk()?;
     let settings = desk.jobs.picture_settings(&desk.scope).await?;
-    Ok((settings, desk.jobs.artist().label().to_owned()))
+    let by = desk.jobs.makes_pictures().then(|| desk.jobs.artist().label().to_owned());
+    Ok((settings, by))
 }
 
 /// Sets what is wanted about pictures.

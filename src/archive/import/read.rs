@@ -24,13 +24,14 @@ use crate::{
     },
     domain::{
         change::{Entity, EntityKind, Fields},
+        chat::MAX_FILE_MIB,
         id::{PersonaId, is_wellformed},
         version::Revision,
     },
 };
 
-/// The longest file that is read.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The longest file that is read: a chat is written over many lines here, and longer than it came.
+const MAX_BYTES: u64 = 4 * MAX_FILE_MIB as u64 * 1024 * 1024;
 /// The most files of one folder.
 const MAX_FILES: usize = 100_000;
 
@@ -252,4 +253,24 @@ fn text(path: &Path) -> Result<String, ArchiveError> {
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(about(path))?;
     String::from_utf8(bytes)
         .map_err(|_| ArchiveError::refused(format!("{} is not UTF-8.", printable(path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_that_is_longer_than_a_chat_may_be_and_none_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = |bytes: u64| {
+            let path = folder.path().join(bytes.to_string());
+            fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+            text(&path).map(|text| text.len() as u64)
+        };
+
+        let as_a_chat = 1 + MAX_FILE_MIB as u64 * 1024 * 1024;
+        assert_eq!(long(as_a_chat).unwrap(), as_a_chat);
+        let refused = long(MAX_BYTES + 1).unwrap_err().to_string();
+        assert!(refused.contains("no file that could be read whole"), "{refused}");
+    }
 }

@@ -158,9 +158,11 @@ struct Printer<'run> {
 impl Printer<'_> {
     fn print(&mut self, event: &Stamped) -> io::Result<()> {
         match self.form {
-            Form::Json => print_line(&as_json(self.run, event)),
-            Form::Words => self.print_words(&event.event),
+            Form::Json => print_line(&as_json(self.run, event))?,
+            Form::Words => self.print_words(&event.event)?,
         }
+        log(&event.event);
+        Ok(())
     }
 
     fn print_words(&mut self, event: &RunEvent) -> io::Result<()> {
@@ -172,31 +174,12 @@ impl Printer<'_> {
                 };
                 return self.write(&shown);
             }
-            RunEvent::ToolCall { call, .. } => {
-                self.close_line()?;
-                tracing::debug!(tool = call.name, input = %call.input, "a tool is called");
-            }
-            RunEvent::ToolResult { result, took_ms, .. } => {
-                let failed = result.is_error;
-                tracing::debug!(
-                    tool = result.name,
-                    failed,
-                    took_ms,
-                    output = result.output,
-                    "a tool gave something"
-                );
-            }
+            RunEvent::ToolCall { .. } => self.close_line()?,
             RunEvent::Retrying { wait_ms, reason, .. } => {
                 notice(&format!("{reason} Trying again in {:.1} s.", *wait_ms as f64 / 1000.0));
             }
-            RunEvent::Ended { status, error, spent, .. } => {
+            RunEvent::Ended { status, error, .. } => {
                 self.close_line()?;
-                tracing::debug!(
-                    status = status.word(),
-                    spent = spent.told(),
-                    first_token_ms = spent.first_token_ms,
-                    "the answer ended"
-                );
                 if let Some(told) = ended(*status, error.as_ref()) {
                     notice(&told);
                 }
@@ -206,6 +189,7 @@ impl Printer<'_> {
             | RunEvent::StepStarted { .. }
             | RunEvent::Reasoning { .. }
             | RunEvent::PartEnded { .. }
+            | RunEvent::ToolResult { .. }
             | RunEvent::StepEnded { .. } => {}
         }
         Ok(())
@@ -229,6 +213,40 @@ impl Printer<'_> {
             true => print_line(""),
             false => Ok(()),
         }
+    }
+}
+
+/// Logs what tools are given and give, and what an answer takes.
+fn log(event: &RunEvent) {
+    match event {
+        RunEvent::ToolCall { call, .. } => {
+            tracing::debug!(tool = call.name, input = %call.input, "a tool is called");
+        }
+        RunEvent::ToolResult { result, took_ms, .. } => {
+            let failed = result.is_error;
+            tracing::debug!(
+                tool = result.name,
+                failed,
+                took_ms,
+                output = result.output,
+                "a tool gave something"
+            );
+        }
+        RunEvent::Ended { status, spent, .. } => {
+            tracing::debug!(
+                status = status.word(),
+                spent = spent.told(),
+                first_token_ms = spent.first_token_ms,
+                "the answer ended"
+            );
+        }
+        RunEvent::Text { .. }
+        | RunEvent::Started { .. }
+        | RunEvent::StepStarted { .. }
+        | RunEvent::Reasoning { .. }
+        | RunEvent::PartEnded { .. }
+        | RunEvent::Retrying { .. }
+        | RunEvent::StepEnded { .. } => {}
     }
 }
 

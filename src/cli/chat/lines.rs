@@ -1,6 +1,6 @@
 //! Talking line by line: what is typed is said, and the answer is printed under it.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal};
 
 use tokio::sync::mpsc;
 
@@ -60,7 +60,7 @@ impl Typed {
 
 /// Talks until there is nothing more to read, or somebody leaves.
 pub async fn converse(talk: &mut Talk) -> Result<Exit, Failure> {
-    let asked = std::io::stdin().is_terminal() && talk.form == Form::Words;
+    let asked = io::stdin().is_terminal() && talk.form == Form::Words;
     let known = talk.stage.talk(&talk.session.id, LAST_MESSAGES);
     let Some(known) = talk.interrupts.before(known).await else { return Ok(Exit::Interrupted) };
     let known = known?;
@@ -86,7 +86,7 @@ pub async fn converse(talk: &mut Talk) -> Result<Exit, Failure> {
         if asked {
             prompt("> ");
         }
-        let text = match next(&mut lines, talk, asked).await {
+        let text = match next(&mut lines, talk, asked).await? {
             Next::Text(text) => text,
             Next::End(exit) => {
                 if asked {
@@ -115,17 +115,19 @@ enum Next {
 }
 
 /// The next thing that is typed.
-async fn next(lines: &mut mpsc::UnboundedReceiver<String>, talk: &mut Talk, asked: bool) -> Next {
+async fn next(lines: &mut Lines, talk: &mut Talk, asked: bool) -> Result<Next, Failure> {
     let mut text = String::new();
     loop {
         let line = tokio::select! {
             line = lines.recv() => line,
-            () = talk.interrupts.next() => return Next::End(Exit::Interrupted),
+            () = talk.interrupts.next() => return Ok(Next::End(Exit::Interrupted)),
         };
         let Some(line) = line else {
             let rest = Some(text).filter(|text| !text.trim().is_empty());
-            return rest.map_or(Next::End(Exit::Done), Next::Text);
+            return Ok(rest.map_or(Next::End(Exit::Done), Next::Text));
         };
+        let line = line
+            .map_err(|error| Failure::usage(format!("Standard input cannot be read: {error}.")))?;
         match line.strip_suffix('\\') {
             Some(part) => {
                 text.push_str(part);
@@ -136,7 +138,7 @@ async fn next(lines: &mut mpsc::UnboundedReceiver<String>, talk: &mut Talk, aske
             }
             None => {
                 text.push_str(&line);
-                return Next::Text(text);
+                return Ok(Next::Text(text));
             }
         }
     }
@@ -182,13 +184,16 @@ fn prompt(text: &str) {
     eprint!("{text}");
 }
 
+/// What is typed, line by line, up to the first thing that cannot be read.
+type Lines = mpsc::UnboundedReceiver<io::Result<String>>;
+
 /// The lines of standard input. They are read beside everything else, because reading cannot be left.
-fn read_lines() -> mpsc::UnboundedReceiver<String> {
+fn read_lines() -> Lines {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
-            if sender.send(line).is_err() {
+        for line in io::stdin().lock().lines() {
+            let is_last = line.is_err();
+            if sender.send(line).is_err() || is_last {
                 return;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    ffi::OsString,
     fs::{self, File},
     io::{self, IsTerminal, Write},
     path::Path,
@@ -26,7 +27,8 @@ const SECRET_SHAPES: &str = r"(?x)
     \b(?:sk|pk|rk|gr)-[A-Za-z0-9_\-]{8,}
     | \bAIza[A-Za-z0-9_\-]{16,}
     | (?i:bearer)\s+[A-Za-z0-9._~+/=\-]{8,}
-    | ://[^/\s:@]+:[^/\s@]+@";
+    | ://[^/\s:@]+:[^/\s@]+@
+    | [?&](?i:\w*password)=[^&\s]+";
 
 /// Whether people see the log, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +41,13 @@ pub enum Shown {
 
 /// Logs from now on. Without a file, nothing is kept.
 pub fn start(folder: &Path, shown: Shown, secrets: &[&str]) {
-    let redaction = Redaction::of(std::env::vars(), secrets);
+    // A variable may hold what is no text.
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+    let redaction = Redaction::of(variables, secrets);
     let filter = |level: &str| {
-        let ours = EnvFilter::new(format!("warn,greenroom={level}"));
+        // What goes wrong with a server of tools is told by the toolbox, without its keys.
+        let ours = EnvFilter::new(format!("warn,rmcp=off,greenroom={level}"));
         EnvFilter::try_from_default_env().unwrap_or(ours)
     };
     let file = open(folder).ok().map(|file| {
@@ -170,6 +176,8 @@ mod tests {
             "AIzaSyA1234567890abcdefg",
             "Authorization: Bearer abcdefgh12345",
             "postgres://me:hunter22@host/db",
+            "postgres://host/db?user=me&password=hunter22&sslmode=require",
+            "postgres://host/db?PASSWORD=hunter22",
         ] {
             let line = redaction.apply(secret);
             for part in ["abcdefgh12345", "1234567890", "hunter22"] {

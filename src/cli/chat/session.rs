@@ -14,6 +14,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::ConversationId,
+        persona::{MODEL, SYSTEM_PROMPT},
         terminal::{NewTerminal, TerminalChanges, TerminalSession},
     },
 };
@@ -95,12 +96,31 @@ async fn begin(
     let file = read_settings(args)?;
     let new = NewTerminal {
         description: flags.description.clone().unwrap_or_default(),
-        settings: file.settings,
-        overrides: TerminalChanges { description: None, ..flags },
+        settings: file.settings.clone(),
+        overrides: TerminalChanges { description: None, ..flags.clone() },
     };
-    let session = stage.create(new).await?;
+    let session = stage.create(new).await.map_err(|error| refused(error, &file, &flags))?;
     tracing::info!(session = %session.id, model = session.settings.model, "begun");
     Ok(session)
+}
+
+/// Why no session begins. What an option did not say is the file's, and told with its place there.
+fn refused(error: ApiError, file: &SettingsFile, flags: &TerminalChanges) -> Failure {
+    let keys: &[&str] = match &error {
+        ApiError::Invalid { field, .. } if field == MODEL.name && flags.model.is_none() => {
+            &["model"]
+        }
+        ApiError::Invalid { field, .. }
+            if field.starts_with(SYSTEM_PROMPT.name) && flags.system_prompt.is_none() =>
+        {
+            &["system_prompt", "system_prompt_file"]
+        }
+        _ => &[],
+    };
+    match keys.iter().find_map(|key| file.place_of(key)) {
+        Some(place) => Failure::new(Exit::Configuration, format!("{place}: {error}")),
+        None => error.into(),
+    }
 }
 
 /// What the configuration says. What is odd about it is told.

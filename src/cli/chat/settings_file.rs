@@ -6,7 +6,13 @@ use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
 use crate::{
     cli::exit::{Exit, Failure},
-    domain::terminal::{MAX_WINDOW_SIZE, ManagerKind, SystemPrompt, TerminalSettings, WINDOW_SIZE},
+    domain::{
+        error::ApiError,
+        terminal::{
+            MAX_WINDOW_SIZE, ManagerKind, Speaker, SystemPrompt, TerminalChanges, TerminalSettings,
+            WINDOW_SIZE,
+        },
+    },
 };
 
 /// The keys that must be there.
@@ -113,11 +119,30 @@ impl Reading<'_> {
             return self.warnings.push(told);
         };
         self.lines.push((known, line));
-        let wanted = match self.take(known, value) {
-            Ok(()) => return,
-            Err(wanted) => wanted,
-        };
-        self.problems.push(format!("{place}: {known} must be {wanted}."));
+        match self.take(known, value) {
+            Ok(()) => {
+                let refused = self.check(known).err();
+                self.problems.extend(refused.map(|error| format!("{place}: {error}")));
+            }
+            Err(wanted) => self.problems.push(format!("{place}: {known} must be {wanted}.")),
+        }
+    }
+
+    /// Refuses a value that was taken, and that no session can have.
+    fn check(&self, key: &str) -> Result<(), ApiError> {
+        let TerminalSettings { model, system_prompt, .. } = &self.settings;
+        match key {
+            "model" => {
+                Speaker::parse(model)?;
+                let model = Some(model.clone());
+                TerminalChanges { model, ..TerminalChanges::default() }.check()
+            }
+            "system_prompt" | "system_prompt_file" => {
+                let system_prompt = system_prompt.clone();
+                TerminalChanges { system_prompt, ..TerminalChanges::default() }.check()
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes a value; what it should be when it is something else.
@@ -261,6 +286,26 @@ mod tests {
         assert!(problems[2].contains("line 3: should_truncate_results must be true or false"));
         let zero = parsed("model: demo\nwindow_size: 0\nshould_truncate_results: true\n");
         assert!(zero.unwrap_err()[0].contains("line 2"));
+    }
+
+    #[test]
+    fn what_no_session_can_have_is_refused_with_its_line() {
+        let text = |model: &str, prompt: &str| {
+            format!(
+                "window_size: 2\nmodel: \"{model}\"\nshould_truncate_results: true\n\
+                 system_prompt: {prompt}\n"
+            )
+        };
+
+        assert!(parsed(&text("persona:ann@live", "Be brief.")).is_ok());
+        assert_eq!(
+            parsed(&text("persona:", "Be brief.")).unwrap_err(),
+            ["c.yaml, line 2: A persona is named as persona:ID or persona:ID@LABEL."]
+        );
+        let problems = parsed(&text(&"m".repeat(201), &"p".repeat(100_001))).unwrap_err();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("c.yaml, line 2: The model is too long"), "{problems:?}");
+        assert!(problems[1].starts_with("c.yaml, line 4: The system prompt is too long"));
     }
 
     #[test]

@@ -25,12 +25,36 @@ pub struct HistoryEntry {
     pub content: String,
     /// When.
     pub timestamp: Timestamp,
+    /// Where a prompt came from, when it is a persona's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<RecordedSource>,
     /// What tools were called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<RecordedCall>,
     /// What they gave.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_results: Vec<RecordedResult>,
+}
+
+/// Where a prompt came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedSource {
+    /// It was written where it was set for the session.
+    Inline,
+    /// It was read from a file, for the session.
+    File,
+    /// Whoever speaks has it; it was not set for the session.
+    Persona,
+}
+
+impl From<PromptSource> for RecordedSource {
+    fn from(source: PromptSource) -> Self {
+        match source {
+            PromptSource::Inline => Self::Inline,
+            PromptSource::File => Self::File,
+        }
+    }
 }
 
 /// A call of a tool.
@@ -80,12 +104,12 @@ pub struct Metadata {
     pub window_size: u32,
     /// Whether long results of tools are cut.
     pub should_truncate_results: bool,
-    /// What the model is told before all else.
+    /// What the model is told before all else: the session's own prompt, or what the persona was told last.
     #[serde(default)]
     pub system_prompt_text: Option<String>,
     /// Where that came from.
     #[serde(default)]
-    pub system_prompt_source: Option<PromptSource>,
+    pub system_prompt_source: Option<RecordedSource>,
     /// The file, as it was named.
     #[serde(default)]
     pub system_prompt_file_path: Option<String>,

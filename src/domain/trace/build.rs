@@ -19,6 +19,7 @@ struct Step {
     stop: Option<StopReason>,
     usage: Usage,
     cost_micros: Option<u64>,
+    max_tokens: Option<u64>,
     retries: Vec<Retry>,
     reasoning: String,
     text: String,
@@ -48,6 +49,7 @@ impl Step {
             stop: None,
             usage: Usage::default(),
             cost_micros: None,
+            max_tokens: None,
             retries: Vec::new(),
             reasoning: String::new(),
             text: String::new(),
@@ -132,11 +134,12 @@ fn take(steps: &mut Vec<Step>, at: Timestamp, event: RunEvent) {
                 asked.answer = Some(Answer { result, at, took_ms });
             }
         }
-        RunEvent::StepEnded { stop, usage, cost_micros, .. } => {
+        RunEvent::StepEnded { stop, usage, cost_micros, max_tokens, .. } => {
             open.to = Some(at);
             open.stop = Some(stop);
             open.usage = usage;
             open.cost_micros = cost_micros;
+            open.max_tokens = max_tokens;
         }
         RunEvent::Started { .. }
         | RunEvent::StepStarted { .. }
@@ -212,6 +215,7 @@ impl Spans<'_> {
                 stop: step.stop,
                 usage: step.usage,
                 cost_micros: step.cost_micros,
+                max_tokens: step.max_tokens,
                 first_token_ms: step.first.map(|first| between(step.from, first)),
                 retries: step.retries,
                 reasoning: step.reasoning,

@@ -61,7 +61,7 @@ fn result(id: &str, output: &str, is_error: bool, took_ms: Option<u64>) -> RunEv
 
 fn ended_step(step: u32, stop: StopReason, output: u64) -> RunEvent {
     let usage = Usage { input: Some(100), output: Some(output), ..Usage::default() };
-    RunEvent::StepEnded { step, stop, usage, cost_micros: Some(7) }
+    RunEvent::StepEnded { step, stop, usage, cost_micros: Some(7), max_tokens: None }
 }
 
 fn end(run: &Run) -> RunEvent {
@@ -190,7 +190,7 @@ fn a_run_that_told_nothing_is_a_trace_of_itself() {
 fn what_was_kept_before_this_was_known_is_read() {
     let old = json!({"type": "step_ended", "step": 1, "stop": "end_turn", "usage": {}});
     let event: RunEvent = serde_json::from_value(old).unwrap();
-    assert!(matches!(event, RunEvent::StepEnded { cost_micros: None, .. }));
+    assert!(matches!(event, RunEvent::StepEnded { cost_micros: None, max_tokens: None, .. }));
     let result = json!({"call": "x", "name": "n", "output": "o", "isError": false});
     let old = json!({"type": "tool_result", "part": "p", "result": result});
     let event: RunEvent = serde_json::from_value(old).unwrap();

@@ -9,7 +9,7 @@ use super::{
     recall,
     request::{Edge, Request, requests},
     story::Story,
-    which::Which,
+    which::{Input, Which},
 };
 use crate::providers::ToolSpec;
 
@@ -17,6 +17,8 @@ use crate::providers::ToolSpec;
 const MOST: usize = 10;
 /// How many messages before this one say what "it" is.
 const RECENT: usize = 4;
+/// The end of a test input of which the list shows only the beginning.
+const CUT: &str = " … (cut)";
 /// The most test inputs that one request deletes.
 const MOST_DELETED: usize = 8;
 
@@ -114,6 +116,8 @@ fn perform(
             answer::written(&written, &done, &draft)
         }
         Request::SetPrompt(text) => {
+            // What is replaced is looked at first: somebody may have changed it.
+            progress.prompt()?;
             let written = set_prompt(progress, text.clone())?;
             answer::written(&written, "the system prompt is replaced", "a new system prompt")
         }
@@ -134,7 +138,11 @@ fn perform(
         }
         Request::ChangeInput { which, content } => match choose(which, progress)? {
             Ok(place) => {
-                let id = progress.inputs()?[place].id.clone();
+                let Input { id, content: old } = progress.inputs()?[place].clone();
+                // What is replaced is read whole first.
+                if old.is_some_and(|old| old.ends_with(CUT)) {
+                    progress.result("get_test_input", json!({ "id": id }))?;
+                }
                 let input = json!({ "id": id, "content": content });
                 let written = progress.write("update_test_input", input)?;
                 progress.inputs()?[place].content = Some(content.clone());

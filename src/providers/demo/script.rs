@@ -10,6 +10,20 @@
 //! ```json
 //! {"speakers": {"You are Ann.": [{"text": "Yes."}], "You are Ben.": ["stall"]}}
 //! ```
+//!
+//! These are the steps:
+//!
+//! | step | what it does |
+//! |---|---|
+//! | `{"text": "…"}`, `{"reasoning": "…"}` | says it, or thinks it |
+//! | `{"repeat": {"times": 9, "text": "…", "every_ms": 5}}` | says the same many times |
+//! | `{"call": {"name": "…", "input": {}}}` | calls a tool |
+//! | `{"broken_call": {"name": "…", "raw": "{\"a"}}` | calls a tool with what is no JSON object |
+//! | `{"retrying": {"attempt": 2, "wait_ms": 500, "reason": "Busy."}}` | is asked again after so long |
+//! | `{"wait_ms": 500}`, `"stall"` | waits, or never goes on |
+//! | `{"usage": {"input": 9, "output": 5}}` | counts tokens; `cache_read`, `cache_write` and `reasoning` may be said, too |
+//! | `{"stop": "max_tokens"}` | ends, for one of the reasons of [`StopReason`] |
+//! | `{"error": {"fault": "overloaded", "message": "…"}}` | fails, with one of the words of [`Fault`] in small letters, such as `no_key` |
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -45,14 +59,38 @@ pub struct Script {
 enum Step {
     Text(String),
     Reasoning(String),
-    Call { name: String, input: Map<String, Value> },
-    BrokenCall { name: String, raw: String },
+    Call {
+        name: String,
+        input: Map<String, Value>,
+    },
+    BrokenCall {
+        name: String,
+        raw: String,
+    },
     WaitMs(u64),
     Stall,
     Stop(StopReason),
-    Usage { input: u64, output: u64 },
-    Error { fault: FaultWord, message: String },
-    Repeat { times: u64, text: String, every_ms: u64 },
+    Usage {
+        input: u64,
+        output: u64,
+        cache_read: Option<u64>,
+        cache_write: Option<u64>,
+        reasoning: Option<u64>,
+    },
+    Retrying {
+        attempt: u32,
+        wait_ms: u64,
+        reason: String,
+    },
+    Error {
+        fault: FaultWord,
+        message: String,
+    },
+    Repeat {
+        times: u64,
+        text: String,
+        every_ms: u64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -60,6 +98,8 @@ enum Step {
 enum FaultWord {
     Overloaded,
     RateLimited,
+    Unreached,
+    NoKey,
     Auth,
     Quota,
     BadRequest,
@@ -74,6 +114,8 @@ impl From<FaultWord> for Fault {
         match word {
             FaultWord::Overloaded => Self::Overloaded,
             FaultWord::RateLimited => Self::RateLimited,
+            FaultWord::Unreached => Self::Unreached,
+            FaultWord::NoKey => Self::NoKey,
             FaultWord::Auth => Self::Auth,
             FaultWord::Quota => Self::Quota,
             FaultWord::BadRequest => Self::BadRequest,
@@ -175,11 +217,21 @@ fn beats(steps: &[Step], ask: &Ask<'_>, pace: Pace) -> Vec<Beat> {
                 playing.stop(*reason, ask);
                 return playing.beats;
             }
-            Step::Usage { input, output } => {
+            Step::Usage { input, output, cache_read, cache_write, reasoning } => {
                 playing.told_usage = true;
-                let usage =
-                    Usage { input: Some(*input), output: Some(*output), ..Usage::default() };
-                playing.send(ModelEvent::Usage(usage));
+                playing.send(ModelEvent::Usage(Usage {
+                    input: Some(*input),
+                    cache_read: *cache_read,
+                    cache_write: *cache_write,
+                    output: Some(*output),
+                    reasoning: *reasoning,
+                }));
+            }
+            Step::Retrying { attempt, wait_ms, reason } => {
+                playing.part(None);
+                let (attempt, wait_ms, reason) = (*attempt, *wait_ms, reason.clone());
+                playing.send(ModelEvent::Retrying { attempt, wait_ms, reason });
+                playing.beats.push(Beat::Wait(Duration::from_millis(wait_ms)));
             }
             Step::Error { fault, message } => {
                 let error = ProviderError::new((*fault).into(), message.clone());

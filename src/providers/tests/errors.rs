@@ -136,6 +136,29 @@ fn the_wait_is_the_services_word() {
 }
 
 #[test]
+fn a_person_is_told_how_long_the_service_wants_us_to_wait() {
+    let told = |fault: Fault, seconds: Option<u64>| {
+        let retry_after = seconds.map(Duration::from_secs);
+        ProviderError { retry_after, ..ProviderError::new(fault, "") }.tell("Acme").to_string()
+    };
+
+    for (seconds, when) in [
+        (None, "in a moment"),
+        (Some(60), "in a moment"),
+        (Some(61), "in about 2 minutes"),
+        (Some(600), "in about 10 minutes"),
+        (Some(7201), "in about 3 hours"),
+        (Some(u64::MAX), "in some days"),
+    ] {
+        let slow = format!("Acme asks us to slow down. Try again {when}.");
+        assert_eq!(told(Fault::RateLimited, seconds), slow);
+        let busy = format!("Acme is overloaded. Try again {when}.");
+        assert_eq!(told(Fault::Overloaded, seconds), busy);
+    }
+    assert_eq!(told(Fault::Transient, Some(600)), "Acme had an error of its own. Try again.");
+}
+
+#[test]
 fn google_hides_the_wait_in_the_details() {
     let body = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[
         {"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"PerMinute"}]},

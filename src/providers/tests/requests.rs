@@ -190,6 +190,39 @@ fn what_is_not_there_is_left_out() {
     }
 }
 
+/// A persona whose tools were taken away could not go on with Claude: calls without any tool are refused.
+#[test]
+fn anthropic_is_told_the_names_of_tools_that_were_called_and_are_there_no_more() {
+    let turns = turns();
+    let body = |dialect: Dialect| dialect.body(&Ask { turns: &turns, ..ASK });
+
+    let asked = body(Dialect::Anthropic);
+    assert_eq!(asked["tools"], json!([{"name": "look", "input_schema": {"type": "object"}}]));
+    assert_eq!(asked["tool_choice"], json!({"type": "none"}));
+    assert_eq!(asked["messages"][1]["content"][1]["type"], "tool_use");
+    for dialect in [Dialect::OpenaiChat, Dialect::OpenaiResponses, Dialect::Gemini] {
+        assert_eq!(body(dialect).get("tools"), None, "{dialect:?}");
+    }
+}
+
+/// Somebody stopped a model that was only thinking, and asked again.
+#[test]
+fn what_stands_around_an_answer_without_words_is_one_message_in_chat() {
+    let thought = turn(Role::Assistant, PartBody::Reasoning("Hm.".into()), None);
+    let turns =
+        [user("Hi"), thought, user("Anyone?"), assistant("Yes."), user(" "), assistant("Me.")];
+
+    let body = Dialect::OpenaiChat.body(&Ask { turns: &turns, ..ASK });
+
+    assert_eq!(
+        body["messages"].as_array().unwrap()[1..],
+        [
+            json!({"role": "user", "content": "Hi\n\nAnyone?"}),
+            json!({"role": "assistant", "content": "Yes.\n\nMe."}),
+        ]
+    );
+}
+
 #[test]
 fn a_call_without_words_has_no_content_in_chat() {
     let turns = [user("Hi"), call("one", json!({}), None), result("one", "", false)];

@@ -201,6 +201,7 @@ pub fn check_shape(dialect: Dialect, body: &Value) {
             let messages = list(body, "messages");
             check_roles(messages);
             assert!(body.to_string().matches("cache_control").count() <= 4);
+            assert!(body["tools"].is_array() || !body.to_string().contains("\"tool_use\""));
             for pair in messages.windows(2) {
                 let kinds = |at: usize, kind: &str| {
                     list(&pair[at], "content").iter().filter(|block| block["type"] == kind).count()
@@ -214,7 +215,7 @@ pub fn check_shape(dialect: Dialect, body: &Value) {
         }
         Dialect::OpenaiChat => {
             let messages = list(body, "messages");
-            assert_eq!(messages[1]["role"], "user");
+            check_roles_beside_tools(&messages[1..]);
             for (at, message) in messages.iter().enumerate() {
                 for offset in 1..=message["tool_calls"].as_array().map_or(0, Vec::len) {
                     assert_eq!(messages[at + offset]["role"], "tool");
@@ -248,6 +249,14 @@ fn check_roles(messages: &[Value]) {
     assert_eq!(messages[0]["role"], "user");
     for pair in messages.windows(2) {
         assert_ne!(pair[0]["role"], pair[1]["role"]);
+    }
+}
+
+/// The same, where each result of a tool is a message, too.
+fn check_roles_beside_tools(messages: &[Value]) {
+    assert_eq!(messages[0]["role"], "user");
+    for pair in messages.windows(2) {
+        assert!(pair[0]["role"] != pair[1]["role"] || pair[0]["role"] == "tool", "{pair:?}");
     }
 }
 

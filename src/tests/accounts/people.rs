@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use axum::http::Method;
 use greenroom::{
-    accounts::{Access, Mode},
+    accounts::{Access, Mode, NewLink},
     domain::{
-        account::Role,
+        account::{Role, TokenScope},
         actor::Actor,
         change::{Change, Op},
         id::PersonaId,
@@ -20,6 +20,8 @@ use crate::support::{House, error, on_both, request};
 
 on_both!(
     owners_see_to_people,
+    nobody_else_sees_to_people,
+    nobody_reaches_what_is_anothers,
     what_others_did_is_told_under_their_names,
     a_person_of_two_spaces_works_in_one_at_a_time
 );
@@ -62,6 +64,71 @@ async fn owners_see_to_people(house: House) {
     for what in ["bob: Removed", "eve: Role changed", "editor by ann"] {
         assert!(page.text.contains(what), "{what}: {}", page.text);
     }
+}
+
+async fn nobody_else_sees_to_people(house: House) {
+    let people = [("ann", Role::Owner), ("bob", Role::Editor), ("eve", Role::Viewer)];
+    let house = house.with_accounts(&people).await;
+    let (accounts, home) = (&house.state.accounts, scope("ann"));
+    let made = accounts.make_link(&home, NewLink::Invite(Role::Viewer), "").await.unwrap();
+    let link = accounts.links(&home).await.unwrap().remove(0).id;
+    let before = accounts.members(&home.space).await.unwrap();
+
+    for name in ["bob", "eve"] {
+        let member = house.signed_in(name).await;
+        for (path, fields) in [
+            ("/people/role", [("user", name), ("role", "owner")]),
+            ("/people/remove", [("user", "ann"), ("role", "")]),
+            ("/people/invite", [("user", ""), ("role", "owner")]),
+            ("/people/reset", [("user", "ann"), ("role", "")]),
+            ("/people/links/drop", [("link", link.as_str()), ("role", "")]),
+        ] {
+            assert_eq!(member.posted(path, &fields).await, 403, "{name} {path}");
+        }
+    }
+
+    assert_eq!(accounts.members(&home.space).await.unwrap(), before);
+    let links = accounts.links(&home).await.unwrap();
+    assert_eq!(links.iter().map(|kept| &kept.id).collect::<Vec<_>>(), [&link]);
+    assert_eq!(house.page(&made.path).await.status, 200);
+}
+
+async fn nobody_reaches_what_is_anothers(house: House) {
+    let people = [("ann", Role::Owner), ("eve", Role::Viewer)];
+    let house = house.with_accounts(&people).await;
+    let (accounts, home) = (&house.state.accounts, scope("ann"));
+    let mut elsewhere = scope("dan");
+    elsewhere.space = "second".into();
+    accounts.add(&elsewhere, Role::Owner, Some(PASSWORD)).await.unwrap();
+    let made = accounts.make_link(&home, NewLink::Invite(Role::Viewer), "").await.unwrap();
+    let link = accounts.links(&home).await.unwrap().remove(0).id;
+    let program = house.with_token("ann", TokenScope::Read).await;
+    let token = accounts.tokens(&home.user).await.unwrap().remove(0).id;
+    let (ann, dan) = (house.signed_in("ann").await, house.signed_in("dan").await);
+    let eve = house.signed_in("eve").await;
+
+    // An owner, but of another Space.
+    for (path, fields) in [
+        ("/people/links/drop", [("link", link.as_str()), ("role", "")]),
+        ("/people/remove", [("user", "eve"), ("role", "")]),
+        ("/people/role", [("user", "eve"), ("role", "owner")]),
+        ("/people/reset", [("user", "eve"), ("role", "")]),
+    ] {
+        assert_eq!(dan.posted(path, &fields).await, 404, "{path}");
+    }
+    assert_eq!(house.page(&made.path).await.status, 200);
+    for other in [&dan, &eve] {
+        assert_eq!(other.posted("/account/tokens/revoke", &[("token", &token)]).await, 404);
+    }
+    assert_eq!(program.get("/api/chats").await.status, 200);
+    // Whose password it is, the session says and no field.
+    let fields = [("user", "ann"), ("old", PASSWORD), ("new", "battery staple")];
+    assert_eq!(eve.posted("/account/password", &fields).await, 200);
+    assert_eq!(house.sign_in("ann", PASSWORD, "/").await.status, 303);
+    assert_eq!(house.sign_in("eve", "battery staple", "/").await.status, 303);
+
+    assert_eq!(ann.posted("/account/tokens/revoke", &[("token", &token)]).await, 303);
+    assert_eq!(program.get("/api/chats").await.status, 401);
 }
 
 async fn what_others_did_is_told_under_their_names(house: House) {

@@ -234,6 +234,41 @@ async fn hostile_names_lead_nowhere(house: House) {
     assert_eq!(house.get("/api/storage/pages/outside").await.status, 404);
 }
 
+#[tokio::test]
+async fn a_session_comes_in_with_its_files_or_not_at_all() {
+    let house = House::on(On::Sqlite).await;
+    let playground = "/api/agents/optimist/playground";
+    let made = json!({"id": "a-session", "title": "Numbers"});
+    house.call(Method::POST, &format!("{playground}/sessions"), made).await.good();
+    let words = json!({"sessionId": "a-session", "messages": [{"role": "user", "content": "Hi"}]});
+    let said = house.call(Method::POST, &format!("{playground}/chat"), words).await;
+    assert!(said.status.is_success(), "{}", said.text);
+    let file = format!("{playground}/sessions/a-session/files/one.txt");
+    let written = house.call(Method::PUT, &file, json!({"content": "one\n"})).await;
+    assert!(written.status.is_success(), "{}", written.text);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    export(&house, &out).await;
+    let mut talks = fs::read_dir(out.join("conversations")).unwrap();
+    let talk = talks.next().unwrap().unwrap().path();
+    let good = fs::read_to_string(&talk).unwrap();
+    let bad = good.replace("\"path\": \"one.txt\"", "\"path\": \"../one.txt\"");
+    assert_ne!(good, bad);
+    let copy = empty_space(&house, "copy").await;
+    let state = &copy.state;
+
+    fs::write(&talk, bad).unwrap();
+    let (keep, author) = (Settings::Keep, Author::Oneself);
+    let done = import_space(&state.store, &state.agent, &state.scope, &out, keep, author).await;
+
+    let told = done.unwrap_err().to_string();
+    assert!(told.starts_with("conversations/"), "{told}");
+    assert_eq!(copy.get(&format!("{playground}/sessions/a-session")).await.status, 404);
+    fs::write(&talk, good).unwrap();
+    import(&copy, &out).await;
+    assert_eq!(copy.get(&file).await.text, "one\n");
+}
+
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

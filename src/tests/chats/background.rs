@@ -1,10 +1,17 @@
 //! Titles and roleplay data, made while nobody waits.
 
+use std::time::Duration;
+
 use axum::http::Method;
+use greenroom::providers::{Dialect, TimeLimits};
 use serde_json::{Value, json};
 
-use super::{CHATS, begin, path, post, say, text, words};
-use crate::support::{House, on_both};
+use super::{CHATS, PATIENCE, begin, path, post, say, text, words};
+use crate::{
+    fake_service::{FakeService, Reply},
+    services::wire,
+    support::{House, on_both},
+};
 
 on_both!(
     a_chat_is_named_after_its_first_answer_and_never_over_a_persons_title,
@@ -96,4 +103,63 @@ async fn one_without_roleplay_data_does_not_keep_it_from_the_others(house: House
     let made = until(&house, &chat, |chat| !chat["members"][1]["roleplayData"].is_null()).await;
 
     assert_eq!(made["members"][0]["roleplayData"], Value::Null);
+}
+
+/// A house with Ann, whose model is played.
+async fn played() -> (FakeService, House) {
+    let fake = FakeService::start().await;
+    let environment = [("OLLAMA_HOST", fake.address.to_string())];
+    let house = House::with_services(&environment, TimeLimits::default()).await;
+    house.persona("ann", "You keep bees.").await;
+    let model = json!({"model": "ollama/small"});
+    house.call(Method::PUT, "/api/storage/personas/ann", model).await.good();
+    (fake, house)
+}
+
+fn drawn() -> Reply {
+    let data = r#"{"appearance": "tall", "summary": "Keeps bees."}"#;
+    Reply::stream(wire::answer(Dialect::OpenaiChat, data))
+}
+
+fn is_known(chat: &Value) -> bool {
+    chat["members"][0]["roleplayData"]["summary"] == "Keeps bees."
+}
+
+/// Both chats asked for it.
+#[tokio::test]
+async fn chats_that_are_begun_at_once_ask_for_roleplay_data_once() {
+    let (fake, house) = played().await;
+    fake.play([drawn().every(Duration::from_millis(100)), drawn()]);
+
+    let one = begin(&house, "ann").await;
+    fake.met(1).await;
+    let other = begin(&house, "ann").await;
+
+    for chat in [one, other] {
+        until(&house, &chat, is_known).await;
+    }
+    assert_eq!(fake.asked().len(), 1);
+}
+
+/// A chat that was begun while the service was away did without it for ever.
+#[tokio::test]
+async fn roleplay_data_that_could_not_be_made_is_asked_for_again_when_something_is_said() {
+    let (fake, house) = played().await;
+    fake.play([Reply::status(401, "not now")]);
+    let chat = post(&house, CHATS, json!({"personaId": "ann", "title": "Bees"})).await.good();
+    let chat = format!("{CHATS}/{}", text(&chat["id"]));
+    fake.met(1).await;
+
+    // Whichever question comes first, the answer is the same.
+    fake.play((0..500).map(|_| drawn()));
+    let made = async {
+        while !is_known(&house.get(&chat).await.good()) {
+            say(&house, &chat, json!({"content": "Well?"})).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, made).await.expect("it was never made");
+
+    drop(fake.asked());
+    say(&house, &chat, json!({"content": "And now?"})).await;
+    assert_eq!(fake.asked().len(), 1, "nothing is asked but what was said");
 }

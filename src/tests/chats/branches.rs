@@ -11,15 +11,17 @@ use greenroom::{
 use serde_json::{Value, json};
 
 use super::{CHATS, answers, begin, path, post, say, settle, spoken, text, words};
-use crate::support::{House, on_both};
+use crate::support::{House, error, on_both};
 
 on_both!(
     two_branches_are_compared_from_where_they_part,
     branches_that_cannot_be_compared_are_told,
     a_branch_that_is_being_written_is_compared_as_far_as_it_is_there,
+    everybody_is_named_where_branches_with_several_personas_are_compared,
     long_branches_are_compared_in_pages,
     a_large_chat_is_mapped_in_parts_and_searched_as_a_whole,
     one_paragraph_is_put_in_other_words_beside_the_message,
+    a_long_answer_from_a_file_is_put_in_other_words,
 );
 
 fn id(chat: &str) -> ConversationId {
@@ -129,6 +131,7 @@ async fn a_branch_that_is_being_written_is_compared_as_far_as_it_is_there(house:
         let said = [&row.left, &row.right].map(|side| side.as_ref().unwrap().text());
         assert_eq!(said, ["It rains.", "It snows "]);
         assert!(row.comparable);
+        assert_eq!(compared.speakers[&compared.right.leaf].1, "Optimist");
     }
     let same = compare(&coming, &coming).await;
     assert_eq!((same.common, same.left.length, same.shared.len()), (2, 0, 2));
@@ -141,6 +144,55 @@ async fn a_branch_that_is_being_written_is_compared_as_far_as_it_is_there(house:
     settle(&house, &kept).await;
     let compared = compare(&whole, &coming).await;
     assert_eq!((compared.right.length, compared.right.generating), (1, false));
+}
+
+async fn everybody_is_named_where_branches_with_several_personas_are_compared(house: House) {
+    house.persona("ann", "You are Ann.").await;
+    house.persona("ben", "You are Ben.").await;
+    let answer = |id: &str, parent: &str, persona: Value, content: &str| {
+        json!({"id": id, "parentId": parent, "role": "assistant", "content": content,
+            "personaId": persona})
+    };
+    let messages = json!([
+        {"id": "m0", "role": "user", "content": "Well?"},
+        answer("m1", "m0", json!("ben"), "Hm."),
+        answer("m2", "m1", json!("ann"), "Yes."),
+        answer("m3", "m1", json!("ben"), "Yes."),
+        answer("m4", "m2", json!("ben"), "No."),
+        answer("m5", "m3", json!("ben"), "No."),
+        answer("m6", "m4", json!(null), "From nobody."),
+    ]);
+    let file = json!({"format": "greenroom-chat", "version": 2, "personaId": "ann",
+        "personaIds": ["ann", "ben"], "messages": messages});
+    let made = post(&house, &format!("{CHATS}/import"), file).await.good();
+    let chat = format!("{CHATS}/{}", text(&made["id"]));
+    let nodes = house.get(&format!("{chat}/tree")).await.good();
+    let at = |at: usize| text(&nodes["items"][at]["id"]);
+    let (left, right) = (at(2), at(3));
+
+    let fields = [("id", id(&chat).to_string()), ("left", left.clone()), ("right", right.clone())];
+    let fields: Vec<(&str, &str)> =
+        fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let compared = house.function("compare_branches", &fields).await.good();
+
+    let shared: Vec<&Value> =
+        compared["shared"].as_array().unwrap().iter().map(|side| &side["name"]).collect();
+    assert_eq!(shared, ["", "ben"]);
+    let turns: Vec<(&Value, &Value, bool)> = compared["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| (&turn["left"]["name"], &turn["right"]["name"], turn["same"] == true))
+        .collect();
+    let (ann, ben) = (json!("ann"), json!("ben"));
+    let expected = [(&ann, &ben, false), (&ben, &ben, true), (&ann, &Value::Null, false)];
+    assert_eq!(turns, expected);
+    let page = format!("{}?compare={left}&with={right}", chat.replace("/api", ""));
+    let shown = house.get(&page).await.text.replace("<!>", "");
+    for (name, times) in [("ben", 3), ("ann", 2), ("You", 1)] {
+        let who = format!("<p class=\"who\"><strong>{name}</strong>");
+        assert_eq!(shown.matches(&who).count(), times, "{name}: {shown}");
+    }
 }
 
 async fn long_branches_are_compared_in_pages(house: House) {
@@ -257,4 +309,32 @@ async fn one_paragraph_is_put_in_other_words_beside_the_message(house: House) {
     let odd = desk.agent.edit_paragraph(&desk.scope, &message, 3, edit("x")).await.unwrap_err();
     assert!(matches!(odd, ApiError::Invalid { field, .. } if field == "paragraph"));
     assert_eq!(house.get(&format!("{chat}/tree")).await.good(), before);
+}
+
+async fn a_long_answer_from_a_file_is_put_in_other_words(house: House) {
+    let told = format!("The gate was shut.\n\n{}End.", "She knocked. ".repeat(5000));
+    let messages = json!([
+        {"id": "m0", "role": "user", "content": "Begin."},
+        {"id": "m1", "parentId": "m0", "role": "assistant", "content": told},
+    ]);
+    let file = json!({"format": "greenroom-chat", "personaId": "innkeeper", "messages": messages});
+    let made = post(&house, &format!("{CHATS}/import"), file).await.good();
+    let chat = format!("{CHATS}/{}", text(&made["id"]));
+    let page = path(&house, &chat, "").await;
+    let (asked, answer) = (text(&page["items"][0]["id"]), text(&page["items"][1]["id"]));
+    let desk = house.desk();
+    let edit = ChatEdit { content: "The gate stood open.".into(), ..ChatEdit::default() };
+
+    desk.agent.edit_paragraph(&desk.scope, &answer.as_str().into(), 0, edit).await.unwrap();
+
+    let expected = told.replace("was shut", "stood open");
+    assert_eq!(words(&path(&house, &chat, "").await)[1], expected);
+    let edited = async |message: &str, chars: usize| {
+        let other = json!({"content": "x".repeat(chars)});
+        post(&house, &format!("/api/messages/{message}/edit"), other).await
+    };
+    edited(&answer, 500_000).await.good();
+    for (message, chars) in [(&answer, 500_001), (&answer, 0), (&asked, 50_001)] {
+        assert_eq!(edited(message, chars).await.error(), error(422, "invalid", "content"));
+    }
 }

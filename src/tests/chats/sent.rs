@@ -8,7 +8,7 @@ use super::{answers, begin, path, post, say, settle, text};
 use crate::{
     fake_service::{FakeService, Reply},
     services::wire::{self, Ending},
-    support::{House, error, on_both},
+    support::{House, on_both},
 };
 
 on_both!(
@@ -78,38 +78,62 @@ async fn only_the_last_messages_are_sent(house: House) {
     assert!(page.replace("<!>", "").contains(told), "{page}");
 }
 
-/// What a service was sent, word by word, is what is told of it, with what came from its cache and what it
-/// cost.
-#[tokio::test]
-async fn what_is_told_is_what_the_service_received() {
+/// A house whose models of OpenAI's are played, with a persona that speaks with one of them.
+async fn beekeeper(model: &str, added: Option<Value>) -> (FakeService, House) {
     let fake = FakeService::start().await;
     let environment = [
         ("OPENAI_BASE_URL", format!("http://{}/v1", fake.address)),
         ("OPENAI_API_KEY", "a-key".to_owned()),
     ];
     let house = House::with_services(&environment, TimeLimits::default()).await;
+    if let Some(added) = added {
+        house.call(Method::PUT, "/api/models", added).await.good();
+    }
     // With that, and with a title, nothing else is asked in between.
     let roleplay = json!({"appearance": "tall", "summary": "Keeps bees."});
-    let ann = json!({"systemPrompt": "You keep bees.", "model": "gpt-4o",
-        "roleplayData": roleplay});
+    let ann = json!({"systemPrompt": "You keep bees.", "model": model, "roleplayData": roleplay});
     house.persona("ann", "").await;
     house.call(Method::PUT, "/api/storage/personas/ann", ann).await.good();
+    (fake, house)
+}
+
+/// Begins a chat with her.
+async fn about_bees(house: &House, settings: Value) -> String {
+    let new = json!({"personaId": "ann", "title": "Bees", "settings": settings});
+    let chat = post(house, super::CHATS, new).await.good();
+    format!("{}/{}", super::CHATS, text(&chat["id"]))
+}
+
+fn spoken(said: &str) -> Reply {
+    let usage = json!({"prompt_tokens": 1000, "completion_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 400}});
+    let dialect = Dialect::OpenaiChat;
+    let pieces = [
+        wire::opening(dialect),
+        wire::words(dialect, &[said]),
+        wire::ending(dialect, Ending::Said, &usage),
+    ];
+    Reply::stream(pieces.concat())
+}
+
+/// What is told of a question, as the service gets it.
+fn received(sent: &Value) -> Vec<Value> {
+    let sections: Vec<String> =
+        sent["sections"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
+    let mut messages = vec![json!({"role": "system", "content": sections.join("\n\n")})];
+    let told = |one: &Value| json!({"role": one["role"], "content": one["text"]});
+    messages.extend(sent["messages"].as_array().unwrap().iter().map(told));
+    messages
+}
+
+/// What a service was sent, word by word, is what is told of it, with what came from its cache and what it
+/// cost.
+#[tokio::test]
+async fn what_is_told_is_what_the_service_received() {
+    let (fake, house) = beekeeper("gpt-4o", None).await;
     let me = json!({"userPersona": {"name": "Ben", "overview": "A gardener."}});
-    let new = json!({"personaId": "ann", "title": "Bees", "settings": me});
-    let chat = post(&house, super::CHATS, new).await.good();
-    let chat = format!("{}/{}", super::CHATS, text(&chat["id"]));
-    let answer = |said: &str| {
-        let usage = json!({"prompt_tokens": 1000, "completion_tokens": 20,
-            "prompt_tokens_details": {"cached_tokens": 400}});
-        let dialect = Dialect::OpenaiChat;
-        let pieces = [
-            wire::opening(dialect),
-            wire::words(dialect, &[said]),
-            wire::ending(dialect, Ending::Said, &usage),
-        ];
-        Reply::stream(pieces.concat())
-    };
-    fake.play([answer("Good day."), answer("They sleep.")]);
+    let chat = about_bees(&house, me).await;
+    fake.play([spoken("Good day."), spoken("They sleep.")]);
     say(&house, &chat, json!({"content": "Hello"})).await;
     let (_, reply) = say(&house, &chat, json!({"content": "How are the bees?"})).await;
 
@@ -117,11 +141,7 @@ async fn what_is_told_is_what_the_service_received() {
 
     let asked = fake.asked();
     assert_eq!(asked.len(), 2, "{asked:?}");
-    let sections: Vec<String> =
-        sent["sections"].as_array().unwrap().iter().map(|one| text(&one["text"])).collect();
-    let mut messages = vec![json!({"role": "system", "content": sections.join("\n\n")})];
-    let told = |one: &Value| json!({"role": one["role"], "content": one["text"]});
-    messages.extend(sent["messages"].as_array().unwrap().iter().map(told));
+    let messages = received(&sent);
     assert_eq!(asked[1].body["messages"], json!(messages));
     assert_eq!(messages.len(), 4);
     assert!(asked[1].body.get("tools").is_none() && sent["tools"] == json!([]));
@@ -134,6 +154,36 @@ async fn what_is_told_is_what_the_service_received() {
     for expected in ["40 % from the cache", "$0.002200", "The whole branch was sent: 3 messages"] {
         assert!(page.contains(expected), "{expected}: {page}");
     }
+}
+
+/// What is left free of a small window was left free in the question only, so that more was told than was sent.
+#[tokio::test]
+async fn what_is_told_is_cut_where_the_question_to_a_small_model_was() {
+    let small = json!({
+        "id": "openai/small", "service": "openai", "name": "small", "label": "Small", "context": 8000,
+        "maxOutput": 6000, "tools": false, "vision": false, "reasoning": false,
+    });
+    let (fake, house) = beekeeper("openai/small", Some(small)).await;
+    let chat = about_bees(&house, json!({"window": 20})).await;
+    // A question and its answer are a little smaller than what is left free, so that one more would fit there.
+    let (question, answer) = ("x".repeat(800), "y".repeat(100));
+    let mut reply = String::new();
+    let mut foretold = Value::Null;
+    for _ in 0..10 {
+        foretold = house.get(&format!("{chat}/estimate?content={question}")).await.good();
+        fake.play([spoken(&answer)]);
+        reply = say(&house, &chat, json!({"content": question})).await.1;
+    }
+
+    let sent = house.get(&format!("/api/messages/{reply}/prompt")).await.good();
+
+    let asked = fake.asked();
+    assert_eq!(asked.len(), 10);
+    let messages = received(&sent);
+    assert_eq!(asked[9].body["messages"], json!(messages));
+    let count = messages.len() - 1;
+    assert!((3..17).contains(&count), "{count}: some is left out, and not all");
+    assert_eq!((&foretold["messages"], &sent["leftOut"]), (&json!(count), &json!(19 - count)));
 }
 
 async fn a_moment_becomes_a_test_input_with_what_was_said_before(house: House) {
@@ -164,13 +214,15 @@ async fn a_moment_becomes_a_test_input_with_what_was_said_before(house: House) {
     // An edit of its words leaves the rest.
     let edited = house.call(Method::PUT, &input, json!({"content": "Deux"})).await.good();
     assert_eq!((&edited["history"], &edited["check"]), (&before, &made["check"]));
+
+    // However long it is that a person may say.
     let page = path(&house, &chat, "").await;
-    let long = "x".repeat(20_001);
+    let long = "x".repeat(50_000);
     let edit = json!({"content": long});
     let kept = post(&house, &format!("/api/messages/{}/edit", text(&page["items"][2]["id"])), edit)
         .await
         .good();
-    let refused =
+    let made =
         post(&house, &format!("/api/messages/{}/test-input", text(&kept["id"])), json!({})).await;
-    assert_eq!(refused.error(), error(422, "invalid", "content"));
+    assert_eq!(made.good()["content"], json!(long));
 }

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{answers, begin, path, post, say, settle, text, words};
+use super::{answers, begin, path, post, say, settle, text, until, words};
 use crate::support::{House, error, on_both};
 
 on_both!(
@@ -11,6 +11,7 @@ on_both!(
     a_path_comes_from_its_leaf_upwards_in_pages,
     every_device_keeps_its_leaf_and_is_told_what_is_newer,
     an_answer_goes_on_while_nobody_looks_and_others_have_to_wait,
+    what_follows_the_other_answer_is_told_while_another_one_is_written,
     a_branch_can_be_pruned_and_restored,
     moments_are_labelled_and_bookmarked_on_the_map,
     what_cannot_be_is_told_and_changes_nothing,
@@ -172,6 +173,25 @@ async fn an_answer_goes_on_while_nobody_looks_and_others_have_to_wait(house: Hou
     assert_eq!(words(&path(&house, &chat, "").await).last().unwrap(), "New.");
     let again = post(&house, &format!("/api/runs/{run}/retry"), json!({})).await;
     assert_eq!(again.status, 201, "an answer on any branch can be asked for again");
+}
+
+async fn what_follows_the_other_answer_is_told_while_another_one_is_written(house: House) {
+    let house = house.playing(&json!({"answers": [[{"text": "First."}], [{"text": "Second."}], [{"text": "Half "}, "stall"]]}));
+    let chat = begin(&house, "optimist").await;
+    let (_, reply) = say(&house, &chat, json!({"content": "One"})).await;
+    say(&house, &chat, json!({"content": "Two"})).await;
+
+    let kept = post(&house, &format!("/api/messages/{reply}/regenerate"), json!({})).await.good();
+
+    let half = |page: &Value| page["items"][1]["generating"] == true && words(page)[1] == "Half ";
+    let page = until(&house, &chat, half).await;
+    assert_eq!(places(&page), [place("One", (1, 1), 0), place("Half ", (2, 2), 2)]);
+    let shown = house.get(&chat.replace("/api", "")).await.text.replace("<!>", "");
+    assert!(shown.contains("2 messages on the other branch"), "{shown}");
+    let run = text(&kept["runId"]);
+    post(&house, &format!("/api/runs/{run}/stop"), json!({})).await.good();
+    let page = path(&house, &chat, "").await;
+    assert_eq!(places(&page)[1], place("Half ", (2, 2), 2), "it is the same when it is there");
 }
 
 async fn a_branch_can_be_pruned_and_restored(house: House) {

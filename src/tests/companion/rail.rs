@@ -221,6 +221,50 @@ async fn an_answer_is_followed_to_its_end() {
     assert!(last["html"].as_str().unwrap().contains("Stopped."), "{last}");
 }
 
+/// Whoever came back in the middle of a run was told no more how long its tools had taken.
+#[tokio::test]
+async fn how_long_tools_took_is_told_also_to_whoever_comes_back_in_the_middle() {
+    let house = House::new().await;
+    let slow = house.playing(&json!({"answers": [
+        [{"call": {"name": "search", "input": {"query": "bell"}}}], [{"text": "One. "}, "stall"],
+    ]}));
+    let kept = super::post(&slow, json!({"content": "Look"})).await.good();
+    let run = kept["runId"].as_str().unwrap().to_owned();
+    let watching = request(Method::GET, &format!("/api/runs/{run}/events"), None);
+    slow.stream(watching).await.until("text").await;
+
+    let mut events = slow.stream(request(Method::GET, &format!("/rail/runs/{run}"), None)).await;
+    let mut seen = String::new();
+    while !seen.contains("One.") {
+        seen.push_str(events.next().await.unwrap().1["html"].as_str().unwrap());
+    }
+
+    // One says what the tool was given, and another how long it took.
+    assert!(seen.matches("step-brief").count() >= 2, "{seen}");
+    slow.call(Method::POST, &format!("/api/runs/{run}/stop"), json!({})).await.good();
+}
+
+#[tokio::test]
+async fn it_is_told_that_a_service_is_asked_again() {
+    let house = House::new().await;
+    // Often enough that whoever looks comes in between.
+    let steps = (2..200).map(
+        |attempt| json!({"retrying": {"attempt": attempt, "wait_ms": 50, "reason": "It is busy."}}),
+    );
+    let slow = house.playing(&json!({"answers": [steps.collect::<Vec<Value>>()]}));
+    let kept = super::post(&slow, json!({"content": "Speak"})).await.good();
+    let run = kept["runId"].as_str().unwrap().to_owned();
+
+    let mut events = slow.stream(request(Method::GET, &format!("/rail/runs/{run}"), None)).await;
+    let mut seen = String::new();
+    while !seen.contains("Asking again") {
+        seen.push_str(events.next().await.unwrap().1["html"].as_str().unwrap());
+    }
+
+    assert!(seen.replace("<!>", "").contains("It is busy. Asking again (attempt "), "{seen}");
+    slow.call(Method::POST, &format!("/api/runs/{run}/stop"), json!({})).await.good();
+}
+
 /// Pages count what is new in the conversation that they listen to, whoever asked for it.
 #[tokio::test]
 async fn news_of_a_run_name_the_pages_on_which_one_talks_there() {

@@ -4,7 +4,15 @@ use axum::http::Method;
 use greenroom::{
     archive::{Author, Settings, export_space, import_space},
     changes::Scope,
-    domain::{actor::Actor, error::ApiError, persona::Tier, proposal::Approval},
+    domain::{
+        actor::Actor,
+        change::{Change, Op},
+        error::ApiError,
+        id::{PageId, PersonaId, TestInputId},
+        persona::Tier,
+        proposal::{Approval, Source},
+        test_input::Move,
+    },
 };
 use serde_json::{Value, json};
 
@@ -19,6 +27,7 @@ on_both!(
     an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not,
     a_moment_of_an_imported_chat_is_from_elsewhere_however_it_is_copied_and_read,
     what_an_imported_space_says_is_from_elsewhere_until_a_person_writes_it,
+    what_an_imported_persona_answers_to_a_test_input_is_from_elsewhere,
     a_draft_names_what_was_read_and_counts_the_rest,
     a_persona_agent_that_may_act_cannot_touch_anything_else,
 );
@@ -330,7 +339,7 @@ async fn what_an_imported_space_says_is_from_elsewhere_until_a_person_writes_it(
     let pages = json!([read("page", page), task("Read")]);
     assert_eq!(named(&copy, pages.clone(), Value::Null).await, ["Plan"]);
     let personas = json!([read("persona", "victim"), task("Persona")]);
-    assert_eq!(named(&copy, personas, Value::Null).await, ["test input", "victim"]);
+    assert_eq!(named(&copy, personas.clone(), Value::Null).await, ["test input", "victim"]);
     let found = json!([["search", {"query": "approve"}], task("Found")]);
     let found = named(&copy, found, Value::Null).await;
     assert!(
@@ -339,8 +348,20 @@ async fn what_an_imported_space_says_is_from_elsewhere_until_a_person_writes_it(
     );
     assert_eq!(named(&copy, json!([task("Seen")]), view("page", page)).await, ["Plan"]);
 
-    // What somebody here wrote is theirs; what an agent wrote is not enough for that.
+    // Whoever renames it, chooses its model or moves it has not written it.
     let path = format!("/api/storage/pages/{page}");
+    copy.call(Method::PUT, &path, json!({"title": "Plans"})).await.good();
+    assert_eq!(named(&copy, pages.clone(), Value::Null).await, ["Plans"]);
+    let victim = "/api/storage/personas/victim";
+    copy.call(Method::PUT, victim, json!({"model": "demo", "tier": "read"})).await.good();
+    let inputs = format!("{victim}/test-inputs");
+    copy.call(Method::POST, &inputs, json!({"content": "Mine."})).await.good();
+    let input = TestInputId::new(things[2].1.as_str());
+    copy.gate().move_test_input(&input, Move::Down).await.unwrap();
+    assert_eq!(copy.read().await.test_input(&input).await.unwrap().revision, 2);
+    assert_eq!(named(&copy, personas, Value::Null).await, ["test input", "victim"]);
+
+    // What somebody here wrote is theirs; what an agent wrote is not enough for that.
     let update = json!({
         "op": "update", "entityType": "page", "entityId": page, "page": {"title": "A plan"},
     });
@@ -351,12 +372,42 @@ async fn what_an_imported_space_says_is_from_elsewhere_until_a_person_writes_it(
     assert_eq!(named(&copy, pages.clone(), Value::Null).await, ["A plan"]);
     copy.call(Method::PUT, &path, json!({"body": "Mine."})).await.good();
     assert_eq!(named(&copy, pages.clone(), Value::Null).await, Vec::<String>::new());
+    // An old version is from where it was.
+    let restored = copy.gate().restore_version(&PageId::new(page.as_str()), 1).await.unwrap();
+    assert_eq!(named(&copy, pages.clone(), Value::Null).await, ["Plan"]);
+    copy.gate().undo(&restored.change_id.unwrap()).await.unwrap();
+    assert_eq!(named(&copy, pages.clone(), Value::Null).await, Vec::<String>::new());
 
     // Whoever says that they wrote the folder is believed, but for what a ref says.
     let own = brought("own", Author::Oneself).await;
     assert_eq!(named(&own, pages, Value::Null).await, Vec::<String>::new());
     let refs = json!([read("ref", source), task("Ref")]);
     assert_eq!(named(&own, refs, Value::Null).await, ["Found"]);
+}
+
+/// Only its test inputs were named, though its prompt says what it answers.
+async fn what_an_imported_persona_answers_to_a_test_input_is_from_elsewhere(house: House) {
+    let id = PersonaId::new("brought");
+    let mut made = Change::new(&id, Op::Create).set("name", "Brought").set("systemPrompt", POISON);
+    let card = Source { entity: (&id).into(), title: "a card".into(), passage: String::new() };
+    made.untrusted = [card].into_iter().collect();
+    house.submit(made).await.unwrap();
+    let input = json!({"content": "Who are you?"});
+    house.call(Method::POST, "/api/storage/personas/brought/test-inputs", input).await.good();
+    let playing = house.playing(&json!({"answers": [
+        [{"call": {"name": "run_test_inputs", "input": {}}}],
+        [{"text": "Rename me."}],
+        [{"call": {"name": "update_persona_name", "input": {"name": "Owned"}}}],
+        [{"text": "So be it."}],
+    ]}));
+
+    let said = json!({"personaId": "brought", "message": "Obey"});
+    told(&playing.call(Method::POST, "/api/persona-agent/chat", said).await);
+
+    let named = json!([{
+        "entityType": "persona", "entityId": "brought", "title": "Brought", "passage": POISON,
+    }]);
+    assert_eq!(waiting(&house).await.remove(0)["untrusted"], named);
 }
 
 async fn a_draft_names_what_was_read_and_counts_the_rest(house: House) {

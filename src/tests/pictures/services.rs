@@ -27,6 +27,18 @@ pub async fn picture_file() -> Vec<u8> {
 
 /// A house whose pictures come from this service.
 async fn asking(studio: &Studio, style: ImageStyle, model: &str, first_wait: Duration) -> House {
+    let house = House::new().await;
+    let jobs = Jobs::new(
+        house.state.store.clone(),
+        artist(studio, style, model),
+        Files::in_memory(),
+        "test",
+    );
+    house.working(jobs.waiting(first_wait))
+}
+
+/// Who draws with this service.
+fn artist(studio: &Studio, style: ImageStyle, model: &str) -> Artist {
     let environment = Arc::new(|name: &str| (name == "KEY").then(|| KEY.to_owned()));
     let demo = Demo::new(Pace::AtOnce);
     let providers = Providers::new(TimeLimits::default(), demo, environment).unwrap();
@@ -38,10 +50,7 @@ async fn asking(studio: &Studio, style: ImageStyle, model: &str, first_wait: Dur
         file_hosts: Vec::new(),
         within: Duration::from_secs(5),
     };
-    let artist = providers.artist(settings).unwrap();
-    let house = House::new().await;
-    let jobs = Jobs::new(house.state.store.clone(), artist, Files::in_memory(), "test");
-    house.working(jobs.waiting(first_wait))
+    providers.artist(settings).unwrap()
 }
 
 async fn fal(studio: &Studio) -> House {
@@ -212,18 +221,112 @@ async fn money_is_counted_and_a_failed_picture_costs_nothing() {
     assert_eq!(studio.asked().len(), 3, "what the budget refuses is not asked for");
 }
 
+/// A picture that was drawn and could not be kept cost nothing, and was drawn again and again beside the
+/// budget.
+#[tokio::test]
+async fn what_is_drawn_and_cannot_be_kept_is_paid_for_and_counted() {
+    let studio = Studio::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("pictures");
+    let files = Files::in_folder(&place).unwrap();
+    std::fs::remove_dir_all(&place).unwrap();
+    std::fs::write(&place, "in the way").unwrap();
+    let house = House::new().await;
+    let artist = artist(&studio, ImageStyle::Fal, "");
+    let jobs = Jobs::new(house.state.store.clone(), artist, files, "test");
+    let house = house.working(jobs.waiting(Duration::ZERO));
+    let settings = json!({"automatic": true, "daily": 100, "dailyDollars": 0.007});
+    house.call(axum::http::Method::PUT, "/api/picture-settings", settings).await.good();
+    let file = picture_file().await;
+    studio.play((0..5).map(|_| drawn(&file)));
+    let lost = imagine(&house, json!({"prompt": "A lamp"})).await;
+
+    // It is drawn twice, and a third time would be too much.
+    assert_eq!(work(&house).await, 3);
+
+    let (lost_state, problem) = state(&house, &lost).await;
+    assert_eq!(lost_state, "failed");
+    assert!(problem.starts_with("Today’s budget of $0.01"), "{problem}");
+    assert_eq!(house.get(&lost).await.good()["costMicros"], 6000);
+    assert_eq!(studio.asked().len(), 2);
+    // Neither is another one drawn then.
+    let other = imagine(&house, json!({"prompt": "A lake"})).await;
+    assert_eq!(work(&house).await, 1);
+    assert_eq!(state(&house, &other).await.0, "failed");
+    assert_eq!(studio.asked().len(), 0);
+
+    // When there is room again, and a place to lie, it costs what all of its drawings did.
+    std::fs::remove_file(&place).unwrap();
+    let settings = json!({"automatic": true, "daily": 100, "dailyDollars": null});
+    house.call(axum::http::Method::PUT, "/api/picture-settings", settings).await.good();
+    post(&house, &format!("{lost}/retry"), json!({})).await.good();
+    assert_eq!(work(&house).await, 1);
+    let made = house.get(&lost).await.good();
+    assert_eq!((&made["state"], &made["costMicros"]), (&json!("done"), &json!(9000)));
+}
+
+#[tokio::test]
+async fn what_is_drawn_and_cannot_be_fetched_counts_for_the_day() {
+    let studio = Studio::start().await;
+    let house = fal(&studio).await;
+    let settings = json!({"automatic": true, "daily": 1});
+    house.call(axum::http::Method::PUT, "/api/picture-settings", settings).await.good();
+    let url = format!("http://{}/files/1.png", studio.address);
+    let answer = json!({"images": [{"url": url}]}).to_string();
+    studio.play([reply(200, answer), reply(503, "away")]);
+
+    let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+    assert_eq!(work(&house).await, 2);
+
+    let (state, problem) = state(&house, &path).await;
+    assert_eq!(state, "failed");
+    assert!(problem.starts_with("Today’s budget of pictures is used up: 1 of 1."), "{problem}");
+    assert_eq!(house.get(&path).await.good()["costMicros"], 3000);
+    assert_eq!(studio.asked().len(), 2, "it was asked once, and its file fetched");
+}
+
 #[tokio::test]
 async fn an_operator_can_turn_pictures_off() {
+    const OFF: &str = "Pictures are turned off on this server.";
     let house = House::new().await;
+    let queued = imagine(&house, json!({"prompt": "A lamp"})).await;
     let off = house.working(house.state.jobs.clone().allowing(Allowed::No));
 
     let refused = post(&off, PICTURES, json!({"prompt": "A lamp"})).await;
     assert_eq!(refused.error(), error(403, "denied", ""));
+    // What was asked for before is given up, and not tried again.
+    assert_eq!(work(&off).await, 1);
+    assert_eq!(state(&off, &queued).await, (json!("failed"), OFF.to_owned()));
+    let refused = post(&off, &format!("{queued}/retry"), json!({})).await;
+    assert_eq!(refused.error(), error(403, "denied", ""));
     // Answers ask for none, though the chat and the Space want them.
     let limits = Limits { pictures: false, ..Limits::default() };
     let off = off.limited(limits, &json!({"answers": []}));
-    answered(&off, "innkeeper", json!({"images": true})).await;
-    assert_eq!((listed(&house, "").await.len(), work(&house).await), (0, 0));
+    let (chat, _) = answered(&off, "innkeeper", json!({"images": true})).await;
+    assert_eq!((listed(&house, "").await.len(), work(&house).await), (1, 0));
+
+    // Nothing offers to make one.
+    let chat = chat.replace("/api", "");
+    let settings = "/settings";
+    let open = format!("/gallery?picture={}", &queued[PICTURES.len() + 1..]);
+    let pages = [chat.clone(), format!("{chat}?settings=1"), "/gallery?advanced=1".into(), open];
+    for page in pages.iter().map(String::as_str).chain([settings]) {
+        let shown = off.get(page).await.text;
+        for offered in [
+            "imagine_picture",
+            "retry_picture",
+            "save_picture_settings",
+            "Answers get pictures",
+            "a demo draws",
+        ] {
+            assert!(!shown.contains(offered), "{page} offers {offered}: {shown}");
+        }
+    }
+    for page in ["/gallery", settings] {
+        assert!(off.get(page).await.text.contains(OFF), "{page}");
+    }
+    let elsewhere = house.get("/gallery").await.text;
+    assert!(elsewhere.contains("retry_picture"), "where they are made it can be tried again");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ on_both!(
     what_goes_wrong_in_python_is_told_and_the_answer_goes_on,
     others_are_answered_while_programs_run_without_end,
     what_was_printed_is_told_though_a_file_is_refused,
+    what_a_program_wrote_before_it_failed_is_kept_and_shown,
 );
 
 fn with_python(house: &House) {
@@ -73,6 +74,29 @@ async fn what_was_printed_is_told_though_a_file_is_refused(house: House) {
     assert_eq!(paths(&house, &home, &told.session).await, ["c"]);
 }
 
+/// The file was kept, but the page offered no look at what the step had changed.
+async fn what_a_program_wrote_before_it_failed_is_kept_and_shown(house: House) {
+    let home = tinker(&house).await;
+    let code = "open('kept.txt', 'w').write('so far')\n1 / 0";
+    let playing = house.playing(&script(&[
+        json!([call("execute", json!({ "command": code }))]),
+        json!([{"text": "It failed."}]),
+    ]));
+    with_python(&playing);
+
+    let told = say(&playing, &home, words("Try")).await;
+
+    assert_eq!(told.of("tool-output-error").len(), 1);
+    assert_eq!(content(&house, &home, &told.session, "kept.txt").await, "so far");
+    let page = format!("/playground/tinker/{}", told.session);
+    let call = told.of("tool-input-available")[0]["toolCallId"].as_str().unwrap();
+    let changes = format!("{page}?call={call}");
+    let shown = playing.get(&page).await.text;
+    assert!(shown.contains(&format!("href=\"{changes}\"")), "{shown}");
+    let shown = playing.get(&changes).await.text;
+    assert!(shown.contains("What this step changed") && !shown.contains("No file."), "{shown}");
+}
+
 async fn others_are_answered_while_programs_run_without_end(house: House) {
     let home = tinker(&house).await;
     let endless = json!([call("execute", json!({"command": "while True: pass"}))]);
@@ -108,6 +132,8 @@ async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) 
             execute("python nothing.py"),
             execute("import socket; socket.create_connection(('127.0.0.1', 80))"),
             execute("import sys; print('bye'); sys.exit(3)"),
+            execute("MODE=fast python nothing.py"),
+            execute("terraform init\nterraform apply"),
         ]),
         json!([{"text": "None of that worked."}]),
     ]));
@@ -116,7 +142,7 @@ async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) 
     let told = say(&playing, &home, words("Try")).await;
 
     let outputs = told.outputs();
-    assert_eq!(told.of("tool-output-error").len(), 6, "{outputs:?}");
+    assert_eq!(told.of("tool-output-error").len(), 8, "{outputs:?}");
     for (at, part) in [
         (0, "ZeroDivisionError"),
         // By the processor's clock, or by the one on the wall when others use the processor as well.
@@ -124,6 +150,8 @@ async fn what_goes_wrong_in_python_is_told_and_the_answer_goes_on(house: House) 
         (2, "python"),
         (3, "nothing.py"),
         (5, "It ended with status 3."),
+        (6, "\nWhat works: `python script.py arguments`"),
+        (7, "\nWhat works: `python script.py arguments`"),
     ] {
         assert!(outputs[at].contains(part), "{part}: {}", outputs[at]);
     }

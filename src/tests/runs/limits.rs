@@ -83,6 +83,34 @@ async fn a_prompt_that_the_model_cannot_read_whole_is_cut_and_can_only_be_patche
 }
 
 #[tokio::test]
+async fn what_was_cut_in_an_earlier_answer_is_not_replaced_whole_later() {
+    let house = long_prompt(4000).await;
+    let path = "/api/storage/personas/optimist/test-inputs";
+    let long = json!({"content": "Why? ".repeat(4000)});
+    let made = house.call(Method::POST, path, long).await.good()["id"].clone();
+    let house = house.playing(&json!({"answers": [
+        [{"call": {"name": "get_persona", "input": {}}}], [{"text": "That is long."}],
+        [{"call": {"name": "get_test_input", "input": {"id": made}}}], [{"text": "And that."}],
+        [{"call": {"name": "update_system_prompt", "input": {"systemPrompt": "Be brief."}}},
+            {"call": {"name": "update_test_input", "input": {"id": made, "content": "Why?"}}}],
+        [{"text": "So be it."}],
+    ]}));
+    told(&house.send(saying("Read it")).await);
+    let events = told(&house.send(saying("And the test input")).await);
+    let (output, is_error) = results(&events)[0];
+    let seen: Value = serde_json::from_str(output).unwrap();
+    assert!(!is_error && output.len() <= 8000, "{}", output.len());
+    assert!(seen["content"].as_str().unwrap().ends_with(" more bytes were left out)"), "{output}");
+
+    let events = told(&house.send(saying("Replace both")).await);
+
+    for (refused, is_error) in results(&events) {
+        assert!(is_error && refused.starts_with("You were shown only the beginning"), "{refused}");
+    }
+    assert_eq!(results(&events).len(), 2);
+}
+
+#[tokio::test]
 async fn what_a_run_gathers_is_cut_before_it_is_more_than_the_model_can_read() {
     let context = 20_000;
     let look = json!([{"call": {"name": "get_persona", "input": {}}}]);

@@ -14,8 +14,8 @@ use crate::{
 };
 
 const BUDGETS: &str = "/api/budgets";
-/// What is told of a run that wrote enough.
-const ENOUGH: &str = "The run wrote as much as it may and was ended.";
+/// What is told of a run that took enough.
+const ENOUGH: &str = "The run was ended: it took all the tokens there were for one run.";
 
 async fn set(stage: &Stage, budgets: Value) {
     stage.call(Method::PUT, BUDGETS, budgets).await.good();
@@ -33,20 +33,27 @@ fn longest(dialect: Dialect, asked: &Asked) -> u64 {
 }
 
 #[tokio::test]
-async fn no_longer_answer_is_asked_for_than_a_run_may_write() {
+async fn no_longer_answer_is_asked_for_than_a_run_may_take_and_its_trace_says_so() {
     for (dialect, _, model) in ALL {
         let stage = Stage::new(model).await;
         stage.fake.play(
             [wire::answer(dialect, "One."), wire::answer(dialect, "Two.")].map(Reply::stream),
         );
-        stage.say("Hello").await;
+        let first = stage.say("Hello").await;
         let usual = longest(dialect, &stage.fake.asked()[0]);
-        set(&stage, json!({"runTokens": 300})).await;
+        set(&stage, json!({"runTokens": 8000})).await;
 
         let told = stage.say("Hello").await;
 
         assert_eq!((told.text().as_str(), told.error()), ("Two.", ""), "{dialect:?}");
-        assert_eq!((longest(dialect, &stage.fake.asked()[0]), usual), (300, 8192), "{dialect:?}");
+        let asked = longest(dialect, &stage.fake.asked()[0]);
+        assert!((16..8000).contains(&asked), "{dialect:?}: what is read takes its part: {asked}");
+        for (run, narrowed) in [(first.run, None), (told.run, Some(asked))] {
+            let trace = stage.get(&format!("/api/traces/{run}")).await.good();
+            assert_eq!(trace["spans"][1]["maxTokens"].as_u64(), narrowed, "{dialect:?}");
+            assert_eq!(trace["sent"]["parameters"]["maxTokens"], usual, "{dialect:?}");
+        }
+        assert_eq!(usual, 8192, "{dialect:?}");
     }
 }
 
@@ -54,9 +61,9 @@ async fn no_longer_answer_is_asked_for_than_a_run_may_write() {
 async fn a_service_that_goes_on_and_on_is_left_in_the_middle_and_its_words_are_counted() {
     for (dialect, _, model) in ALL {
         let stage = Stage::new(model).await;
-        set(&stage, json!({"runTokens": 300})).await;
+        set(&stage, json!({"runTokens": 8000})).await;
         let long = "On and on it goes. ".repeat(20);
-        let pieces = [long.as_str(); 20];
+        let pieces = [long.as_str(); 150];
         let endless = [wire::opening(dialect), wire::words(dialect, &pieces)].concat();
         stage.fake.play([Reply::stream(endless).then(Then::Stall)]);
 
@@ -71,9 +78,11 @@ async fn a_service_that_goes_on_and_on_is_left_in_the_middle_and_its_words_are_c
             (&json!("done"), &json!("limit")),
             "{dialect:?}"
         );
-        // What nobody tells any more is guessed: about a token for four letters.
+        // What nobody tells any more is guessed: about a token for four letters. A guess is given some more.
         let written = run["spent"]["usage"]["output"].as_u64().unwrap();
-        assert!((391..600).contains(&written), "{dialect:?}: {written}");
+        let room = longest(dialect, &stage.fake.asked()[0]);
+        let most = room + room / 4 + 16;
+        assert!((most..most + 200).contains(&written), "{dialect:?}: {written} of {room}");
         let taken = stage.get(BUDGETS).await.good()["today"]["tokens"].as_u64().unwrap();
         assert!(taken > written, "{dialect:?}: what was read counts too");
         let kept = stage.history().await;

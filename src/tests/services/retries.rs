@@ -85,7 +85,7 @@ async fn a_service_that_wants_more_than_a_minute_is_not_waited_for() {
 
             let answer = stage.say("Hello").await;
 
-            let sentence = format!("{service} asks us to slow down. Try again in a moment.");
+            let sentence = format!("{service} asks us to slow down. Try again in about 2 minutes.");
             assert_eq!((answer.text().as_str(), answer.error()), ("", &*sentence), "{case}");
             assert_eq!(stage.retries(&answer.run).await, Vec::<Value>::new(), "{case}");
             assert_eq!(stage.fake.asked().len(), 1, "{case}");

@@ -1,5 +1,9 @@
 //! The configuration: what is missing, odd or wrong, and who says what a value is.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use serde_json::{Value, json};
+
 use super::program::{Room, finished};
 
 #[test]
@@ -35,6 +39,39 @@ fn every_missing_key_and_every_wrong_value_is_named() {
 }
 
 #[test]
+fn what_nobody_can_speak_with_is_told_with_its_place_in_the_file() {
+    let room = Room::new();
+    let configure = |model: &str, prompt: &str| {
+        room.configure(&format!(
+            "window_size: 3\nmodel: \"{model}\"\nshould_truncate_results: true\n{prompt}"
+        ));
+    };
+    let said = |words: &[&str]| room.chat(&[&["--single"], words, &["Hi"]].concat());
+    let long = format!("system_prompt: {}\n", "p".repeat(100_001));
+
+    for model in ["nobody-knows-it", "persona:nobody", "persona:"] {
+        configure(model, "");
+        let ran = said(&[]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(78), ""), "{model}: {ran:?}");
+        assert!(ran.err.contains("config.yaml, line 2: "), "{model}: {ran:?}");
+    }
+    let checked = room.run(&["config", "check"]);
+    assert_eq!((checked.code, checked.out.as_str()), (Some(78), ""), "{checked:?}");
+    assert!(checked.err.contains("config.yaml, line 2: A persona is named"), "{checked:?}");
+
+    configure("demo", &long);
+    for ran in [said(&[]), room.run(&["config", "check"])] {
+        assert_eq!(ran.code, Some(78), "{ran:?}");
+        assert!(ran.err.contains("config.yaml, line 4: The system prompt is too long"), "{ran:?}");
+    }
+
+    configure("nobody-knows-it", "");
+    let option = said(&["--model", "persona:nobody"]);
+    assert_eq!(option.code, Some(2), "an option is no configuration: {option:?}");
+    assert_eq!(said(&["--model", "demo"]).code, Some(0), "the option counts more");
+}
+
+#[test]
 fn an_unknown_key_is_warned_about_with_its_line_and_does_no_harm() {
     let room = Room::new();
     room.configure("model: demo\nwindow_size: 3\nshould_truncate_results: true\ntemperature: 1\n");
@@ -63,6 +100,22 @@ fn a_configuration_can_be_made_and_stand_elsewhere() {
     let elsewhere =
         room.write("other.yaml", "model: demo\nwindow_size: 2\nshould_truncate_results: true\n");
     room.chat(&["--single", "--config", &elsewhere, "Hi"]).good();
+}
+
+#[test]
+fn the_files_of_an_example_have_their_own_names_and_no_server_has_the_configuration() {
+    let room = Room::bare();
+    let example = ["config", "init", "--example", "retirement"];
+
+    let named = room.run(&[&example[..], &["--config", "my.yaml"]].concat());
+    assert_eq!(named.code, Some(2), "{named:?}");
+    assert!(named.err.contains("cannot be used with"), "{named:?}");
+    for words in [&["config", "init"][..], &["config", "check"], &["tools"], &example] {
+        let ran = room.run(&[words, &["--server", "http://127.0.0.1:9"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{words:?}: {ran:?}");
+        assert!(ran.err.contains("leave --server out"), "{words:?}: {ran:?}");
+    }
+    assert!(!room.data().exists(), "nothing is written");
 }
 
 #[test]
@@ -146,5 +199,34 @@ fn the_log_is_a_file_without_secrets_and_seen_when_asked_for() {
     assert!(loud.err.contains("the answer ended"), "{loud:?}");
     for text in [&log, &loud.err] {
         assert!(!text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_in_nobodys_way() {
+    let room = Room::new();
+    let mut command = room.command(&["chat", "--single", "What is 2 + 2?"]);
+    command.env("ODD_TOKEN", OsStr::from_bytes(b"caf\xe9-\xff-latin"));
+
+    let ran = finished(command);
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(room.log().contains(&ran.session()), "{ran:?}");
+}
+
+#[test]
+fn tools_and_ends_are_seen_beside_lines_of_json_too() {
+    let call =
+        json!({"call": {"name": "write_file", "input": {"path": "a.txt", "content": "one"}}});
+    let room = Room::new().playing(&json!([[call], [{"text": "Written."}]]));
+    let words = ["--single", "--json", "--verbose", "--model", "persona:code-reviewer", "Go on"];
+
+    let ran = room.chat(&words);
+
+    for told in ["a tool is called", "a tool gave something", "the answer ended"] {
+        assert!(ran.err.contains(told), "{told}: {ran:?}");
+    }
+    for line in ran.good().lines() {
+        assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
 }

@@ -57,6 +57,7 @@ fn a_session_goes_out_with_all_that_was_said_and_set_and_comes_in_again() {
     assert_eq!(turns[2]["overrides"]["window_size"], 4);
     for turn in turns {
         assert!(turn["latency_ms"].is_u64() && turn["timestamp"].is_string(), "{turn}");
+        assert!(turn["first_token_ms"].is_u64(), "{turn}");
     }
 
     let other = Room::bare();
@@ -182,8 +183,53 @@ fn tools_go_out_with_what_they_were_given_and_gave() {
     assert_eq!(used["is_error"], false, "{used}");
     assert!(used["result"].is_string());
     let history = read_json(&room.path("out/history.json"));
-    assert_eq!(history[1]["tool_calls"][0]["name"], "write_file");
-    assert_eq!(history[1]["tool_results"][0]["id"], history[1]["tool_calls"][0]["id"]);
+    assert_eq!(history[2]["tool_calls"][0]["name"], "write_file");
+    assert_eq!(history[2]["tool_results"][0]["id"], history[2]["tool_calls"][0]["id"]);
+}
+
+#[test]
+fn what_a_persona_was_told_goes_out_and_stays_its_own() {
+    let room = Room::new().playing(&json!([[{"text": "Yes."}]]));
+    let say = |words: &[&str]| room.chat(&[&["--single"], words, &["Hi"]].concat());
+    let id = say(&["--new-session"]).session();
+    say(&["--model", "persona:optimist"]).good();
+    say(&[]).good();
+    say(&["--system-prompt", "Be brief."]).good();
+    say(&["--system-prompt", ""]).good();
+    let (out, back) = (room.path("out"), room.path("back"));
+
+    room.run(&["export", &id, "--dir", &out.display().to_string()]).good();
+
+    let history = read_json(&out.join("history.json"));
+    let entries = history.as_array().unwrap();
+    let roles: Vec<&str> = entries.iter().map(|one| one["role"].as_str().unwrap()).collect();
+    let (exchange, system) = (&["user", "assistant"][..], &["system"][..]);
+    let persona = [exchange, system, exchange, exchange].concat();
+    let own = [system, exchange, system, system, exchange].concat();
+    assert_eq!(roles, [persona, own].concat());
+    let told: Vec<(&str, &str)> = entries
+        .iter()
+        .filter(|one| one["role"] == "system")
+        .map(|one| (one["source"].as_str().unwrap_or("own"), one["content"].as_str().unwrap()))
+        .collect();
+    let optimist = told[0].1;
+    assert!(optimist.starts_with("# Optimist"), "{optimist}");
+    assert_eq!(
+        told,
+        [("persona", optimist), ("own", "Be brief."), ("own", ""), ("persona", optimist)]
+    );
+    let metadata = read_json(&out.join("metadata.json"));
+    assert_eq!(metadata["system_prompt_text"], optimist);
+    assert_eq!(metadata["system_prompt_source"], "persona");
+
+    let other = Room::bare();
+    other.run(&["import", &out.display().to_string()]).good();
+    other.run(&["export", &id, "--dir", &back.display().to_string()]).good();
+    assert_eq!(read_json(&back.join("history.json")), history);
+    assert_eq!(read_json(&back.join("metadata.json")), metadata);
+    let listed = other.chat(&["--list-sessions", "--json"]).good();
+    let session: Value = serde_json::from_str(listed.trim()).unwrap();
+    assert_eq!(session["settings"].get("systemPrompt"), None, "{session}");
 }
 
 #[test]

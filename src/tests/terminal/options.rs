@@ -35,6 +35,20 @@ fn a_message_comes_from_standard_input_without_one_or_with_a_dash() {
 }
 
 #[test]
+fn what_is_no_text_is_not_taken_for_the_end_of_input() {
+    let room = Room::new().playing(&hello());
+
+    let single = room.chat_typing(&["--single"], b"caf\xe9\n");
+    let lines = room.chat_typing(&["--plain"], b"Hi\ncaf\xe9\nHi\n");
+
+    for (ran, out) in [(&single, ""), (&lines, "Hello there.\n")] {
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), out), "{ran:?}");
+        assert!(ran.err.contains("Standard input cannot be read: "), "{ran:?}");
+    }
+    assert!(lines.err.contains("Resume it with: "), "{lines:?}");
+}
+
+#[test]
 fn events_are_lines_of_json() {
     let room = Room::new().playing(&hello());
 

@@ -170,24 +170,30 @@ fn events_from_a_server_say_when_they_happened() {
 #[test]
 fn a_server_is_told_who_asks() {
     let room = Room::new();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let heard = std::thread::spawn(move || {
-        use std::io::{Read, Write};
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut head = [0; 4096];
-        let length = stream.read(&mut head).unwrap();
-        stream.write_all(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n").unwrap();
-        String::from_utf8_lossy(&head[..length]).into_owned()
-    });
+    let (mine, other) = (Some("gr-token-of-mine"), Some("gr-token-of-others"));
+    for (option, variable) in [(None, mine), (mine, None), (mine, other)] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let heard = std::thread::spawn(move || {
+            use std::io::{Read, Write};
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = [0; 4096];
+            let length = stream.read(&mut head).unwrap();
+            stream.write_all(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n").unwrap();
+            String::from_utf8_lossy(&head[..length]).into_owned()
+        });
 
-    let variables = [("GREENROOM_TOKEN", "gr-token-of-mine")];
-    let ran = room.chat_in(&["--list-sessions", "--server", &address], &variables);
+        let mut words = vec!["--list-sessions", "--server", address.as_str()];
+        words.extend(option.into_iter().flat_map(|token| ["--token", token]));
+        let variables: Vec<(&str, &str)> =
+            variable.into_iter().map(|token| ("GREENROOM_TOKEN", token)).collect();
+        let ran = room.chat_in(&words, &variables);
 
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("GREENROOM_TOKEN"), "{ran:?}");
-    let head = heard.join().unwrap().to_lowercase();
-    assert!(head.contains("authorization: bearer gr-token-of-mine"), "{head}");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("GREENROOM_TOKEN"), "{ran:?}");
+        let head = heard.join().unwrap().to_lowercase();
+        assert!(head.contains("authorization: bearer gr-token-of-mine"), "{head}");
+    }
 }
 
 #[test]

@@ -162,10 +162,10 @@ impl Room {
     }
 
     /// `greenroom chat` with these options, typed into.
-    pub fn chat_typing(&self, words: &[&str], typed: &str) -> Ran {
+    pub fn chat_typing(&self, words: &[&str], typed: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(&[&["chat"], words].concat());
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_ref()).unwrap();
         ran(child)
     }
 

@@ -65,6 +65,23 @@ fn another_number_leaves_the_note_and_an_empty_note_takes_it_away() {
 }
 
 #[test]
+fn a_note_alone_leaves_the_number_and_needs_one() {
+    let (room, session) = talked();
+
+    let unrated = room.run(&["rate", &session, "2", "--note", "Good."]);
+    room.run(&["rate", &session, "2", "--rating", "4"]).good();
+    let noted = room.run(&["rate", &session, "2", "--note", "Good."]);
+    let both = room.run(&["rate", &session, "2", "--note", "Good.", "--remove"]);
+
+    assert_eq!(unrated.code, Some(2), "{unrated:?}");
+    assert!(unrated.err.contains("Turn 2 is not rated yet"), "{unrated:?}");
+    assert!(noted.err.contains("Turn 2: 4 of 5."), "{noted:?}");
+    assert_eq!(both.code, Some(2), "{both:?}");
+    let told = listed(&room, &session);
+    assert_eq!((&told[0]["rating"], &told[0]["note"]), (&json!(4), &json!("Good.")), "{told}");
+}
+
+#[test]
 fn what_cannot_be_rated_says_why() {
     let (room, session) = talked();
 

@@ -142,6 +142,16 @@ async fn a_persona_speaks_at_its_label(house: House) {
     house.call(Method::PATCH, &path, json!({"model": "persona:ann"})).await.good();
     let said = say(&house, id, "Hi").await;
     assert_eq!(said["run"]["personaRevision"], 2, "{said}");
+    let record = house.get(&format!("{path}/record")).await.good();
+    let told: Vec<(&str, &str)> = record["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["source"] == "persona")
+        .map(|entry| (entry["role"].as_str().unwrap(), entry["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told, [("system", "You are Ann."), ("system", "You are Ann, and tired.")]);
+    assert_eq!(record["metadata"]["system_prompt_text"], "You are Ann, and tired.");
 
     for (model, told) in [
         ("persona:ann@nowhere", error(422, "invalid", "model")),

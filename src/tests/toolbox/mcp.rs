@@ -128,7 +128,35 @@ async fn a_program_sees_the_search_path_and_what_its_entry_names() {
     let told = given[0].0.strip_prefix(WARNING).unwrap();
     let mut seen: Value = serde_json::from_str(told).unwrap();
     assert!(seen.as_object_mut().unwrap().remove("PATH").is_some());
-    assert_eq!(seen, json!({"MODE": "plain", "TOKEN": "a-named-value"}));
+    assert_eq!(seen, json!({"MODE": "plain", "TOKEN": "…"}));
+}
+
+#[tokio::test]
+async fn a_key_that_a_program_quotes_is_told_to_nobody() {
+    let house = House::new().await;
+    let key = "  env:\n    TOKEN: env:NAMED\n";
+    let folder = with_server(key);
+    let toolbox = folder.toolbox();
+    let calls = [("test__quote", json!({})), ("test__quote_and_fail", json!({}))];
+
+    let given = called(&house, toolbox.clone(), &calls).await;
+
+    // That the key arrived is what the program counts.
+    assert_eq!(given[0], (format!("{WARNING}My key is …, of 13 letters."), false));
+    let refused = "The MCP server “test” refused: The key … is not known.";
+    assert_eq!(given[1], (refused.to_owned(), true));
+    let tools = toolbox.tools().await;
+    let quote = tools.specs().iter().find(|spec| spec.name == "test__quote").unwrap();
+    assert_eq!(quote.description, "Quote ….");
+    assert_eq!(quote.schema["properties"]["key"], json!({"type": "string", "default": "…"}));
+    toolbox.close().await;
+    let quoting = format!("- mcp: quoting\n  command: node\n  args: [{SERVER}, --quoting]\n{key}");
+    let told = problems(&Folder::new(&[("tools.yaml", &quoting)]).toolbox()).await;
+    assert!(told[0].contains("The key … is not known."), "{told:?}");
+    assert!(told[0].contains("xxx …"), "{told:?}");
+    for piece in ["a-na", "-value", "lue"] {
+        assert!(!told[0].contains(piece), "{piece}: {told:?}");
+    }
 }
 
 #[tokio::test]
@@ -278,10 +306,18 @@ async fn answer(
     ([("mcp-session-id", "s1")], Json(body)).into_response()
 }
 
+/// A server that quotes the key in what it refuses with.
+async fn quote(headers: HeaderMap) -> axum::response::Response {
+    let key = headers.get("authorization").and_then(|value| value.to_str().ok());
+    let told = format!("“{}” is not known here", key.unwrap_or_default());
+    (axum::http::StatusCode::BAD_REQUEST, told).into_response()
+}
+
 #[tokio::test]
 async fn a_server_behind_an_address_is_asked_with_its_key() {
     let sessions = Arc::new(AtomicUsize::new(0));
     let router = Router::new().route("/mcp", post(answer)).with_state(sessions.clone());
+    let router = router.route("/mcp/quoting", post(quote));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -296,4 +332,8 @@ async fn a_server_behind_an_address_is_asked_with_its_key() {
     let keyless = Folder::new(&[("tools.yaml", &entry(""))]);
     let told = problems(&keyless.toolbox()).await;
     assert!(told[0].contains("The MCP server “far” cannot be used"), "{told:?}");
+    let quoting = format!("- mcp: far\n  url: http://{address}/mcp/quoting\n  token: env:NAMED\n");
+    let told = problems(&Folder::new(&[("tools.yaml", &quoting)]).toolbox()).await;
+    assert!(told[0].contains("The MCP server “far” cannot be used"), "{told:?}");
+    assert!(!told[0].contains("a-na") && !told[0].contains("-value"), "{told:?}");
 }

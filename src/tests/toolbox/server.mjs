@@ -24,11 +24,29 @@ const tools = {
   crash: { description: 'End at once.', inputSchema: anything, run: () => process.exit(3) },
   process: { description: 'Tell the number of the process.', inputSchema: anything, run: () => text(`${process.pid}`) },
   wait: { description: 'Never answer.', inputSchema: anything, run: () => undefined },
+  quote: {
+    description: `Quote ${process.env.TOKEN}.`,
+    inputSchema: { type: 'object', properties: { key: { type: 'string', default: process.env.TOKEN } } },
+    run: () => text(`My key is ${process.env.TOKEN}, of ${process.env.TOKEN?.length} letters.`),
+  },
+  quote_and_fail: {
+    description: 'Quote the key in an error.',
+    inputSchema: anything,
+    run: () => {
+      throw new Error(`The key ${process.env.TOKEN} is not known.`);
+    },
+  },
 };
 
 console.error('ready when you are');
 if (process.argv.includes('--broken')) {
   console.error('the disk is full');
+  process.exit(1);
+}
+if (process.argv.includes('--quoting')) {
+  console.error(`The key ${process.env.TOKEN} is not known.`);
+  // A line that is so long is cut in the middle of the key.
+  console.error(`${'x'.repeat(1990)} ${process.env.TOKEN}`);
   process.exit(1);
 }
 
@@ -44,7 +62,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   } else if (method === 'tools/list') {
     answer({ tools: Object.entries(tools).map(([name, { run, ...tool }]) => ({ name, ...tool })) });
   } else if (method === 'tools/call') {
-    const result = tools[params.name].run(params.arguments ?? {});
-    if (result) answer(result);
+    try {
+      const result = tools[params.name].run(params.arguments ?? {});
+      if (result) answer(result);
+    } catch ({ message }) {
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message } }));
+    }
   }
 });

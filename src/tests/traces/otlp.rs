@@ -175,6 +175,15 @@ async fn what_was_said_goes_along_when_it_is_wanted() {
     let tool = attributes(&received.span("execute_tool no_such_tool"));
     assert!(tool["gen_ai.tool.call.arguments"].contains("canary-7f3a-input"), "{tool:?}");
     assert!(tool["gen_ai.tool.call.result"].contains("no_such_tool"), "{tool:?}");
+
+    // With the next question all of that was sent again.
+    say(&house, "ann", "Again").await;
+    let told = attributes(&receiver.next().await.span("chat demo"));
+    let read: Value = serde_json::from_str(&told["gen_ai.input.messages"]).unwrap();
+    let kinds: Vec<&Value> =
+        read.as_array().unwrap().iter().map(|message| &message["parts"][0]["type"]).collect();
+    let (call, response) = ("tool_call", "tool_call_response");
+    assert_eq!(kinds, ["text", "text", call, call, response, response, "text", "text"]);
 }
 
 #[tokio::test]

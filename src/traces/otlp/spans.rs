@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::{
     id::CallId,
-    message::{Part, PartBody, Role, ToolCall},
+    message::{PartBody, Role, ToolCall},
     run::{RunStatus, StopReason, Usage},
     sent::Sent,
     trace::{RUN_SPAN, Retry, Span, Trace, What},
@@ -156,15 +156,24 @@ impl Teller<'_> {
     }
 
     fn llm_call(&self, span: &Span) -> Option<Said> {
-        let What::LlmCall { step, stop, usage, cost_micros, first_token_ms, retries, .. } =
-            &span.what
+        let What::LlmCall {
+            step,
+            stop,
+            usage,
+            cost_micros,
+            max_tokens,
+            first_token_ms,
+            retries,
+            ..
+        } = &span.what
         else {
             return None;
         };
         let mut attributes = self.common("chat");
         attributes.push(text("gen_ai.request.model", self.model()));
         if let Some(parameters) = self.sent.and_then(|sent| sent.parameters.as_ref()) {
-            attributes.push(int("gen_ai.request.max_tokens", parameters.max_tokens));
+            let most = max_tokens.unwrap_or(parameters.max_tokens);
+            attributes.push(int("gen_ai.request.max_tokens", most));
         }
         attributes.extend(stop.map(|stop| list("gen_ai.response.finish_reasons", finish(stop))));
         attributes.extend(used(*usage, self.manner.names));
@@ -226,7 +235,10 @@ impl Teller<'_> {
         if let Some(sent) = self.sent {
             told.extend(sent.sections.iter().map(|section| part(&section.text)));
             for message in &sent.messages {
-                read.push(json!({"role": message.role.word(), "parts": [part(&message.text)]}));
+                if message.parts.is_empty() {
+                    read.push(json!({"role": message.role.word(), "parts": [part(&message.text)]}));
+                }
+                read.extend(message.parts.iter().filter_map(earlier));
             }
         }
         read.extend(self.said_before(step));
@@ -273,7 +285,8 @@ impl Teller<'_> {
 
     /// What the run went on from, and what it said and was answered before this step.
     fn said_before(&self, step: u32) -> Vec<serde_json::Value> {
-        let mut out: Vec<_> = self.trace.taken_over.iter().filter_map(taken_over).collect();
+        let taken_over = self.trace.taken_over.iter().map(|part| &part.body);
+        let mut out: Vec<_> = taken_over.filter_map(earlier).collect();
         for span in &self.trace.spans {
             match &span.what {
                 What::LlmCall { step: other, text, .. } if *other < step => {
@@ -302,8 +315,8 @@ fn given_back(call: &CallId, output: &str) -> serde_json::Value {
 }
 
 /// Something that another run said or did, as a message.
-fn taken_over(part: &Part) -> Option<serde_json::Value> {
-    let said = match &part.body {
+fn earlier(part: &PartBody) -> Option<serde_json::Value> {
+    let said = match part {
         PartBody::Text(text) => json!({"type": "text", "content": text}),
         PartBody::Reasoning(_) => return None,
         PartBody::ToolCall(ToolCall { call, name, input }) => asked_for(call, name, input),

@@ -41,7 +41,7 @@ pub fn listed(found: Result<NodeList, JsValue>) -> Vec<Element> {
 }
 
 /// The fields of a form.
-fn fields(of: &Element) -> Vec<Element> {
+pub fn fields(of: &Element) -> Vec<Element> {
     listed(of.query_selector_all("textarea, input"))
 }
 
@@ -99,13 +99,14 @@ fn bring_up(form: &HtmlFormElement, revision: Revision) {
     }
 }
 
-/// Sends a form as it stands.
+/// Sends a form as it stands, to where what is pressed reads what is typed, or else to its own address.
 pub async fn send_form(
     form: &HtmlFormElement,
     pressed: Option<Element>,
 ) -> Result<Answered, ApiError> {
     let body =
         UrlSearchParams::new_with_str(&text_of_form(form)?).map_err(|_| ApiError::Unavailable)?;
+    let reads = pressed.as_ref().and_then(|link| link.get_attribute("data-typed"));
     if let Some(button) = pressed
         && let (Some(name), Some(value)) =
             (button.get_attribute("name"), button.get_attribute("value"))
@@ -118,7 +119,7 @@ pub async fn send_form(
         Some(reused) => format!("{}&{reused}", String::from(body.to_string())),
         None => body.to_string().into(),
     };
-    let request = Request::post(&form.action())
+    let request = Request::post(&reads.unwrap_or_else(|| form.action()))
         .header("accept", "application/json")
         .header("content-type", "application/x-www-form-urlencoded")
         .body(body)
@@ -168,7 +169,7 @@ fn memory(form: &HtmlFormElement) -> Option<String> {
 }
 
 /// Keeps what is written in a form until it is saved, for the case that the page is left.
-fn remember(form: &HtmlFormElement) {
+pub fn remember(form: &HtmlFormElement) {
     let Some(memory) = memory(form) else { return };
     if has_writing(form) {
         form.set_attribute("data-unsaved", "").unwrap_or_default();
@@ -205,6 +206,10 @@ pub fn bring_back(form: &HtmlFormElement) -> bool {
                     let marked = kept.get_all(&input.name());
                     input.set_checked(marked.includes(&input.value().into(), 0));
                 } else if let Some(text) = kept.get(&input.name()) {
+                    // What stands beside it by now is later than what it was written against.
+                    if input.name() == "revision" && input.value() != text {
+                        form.set_attribute("data-moved", "").unwrap_or_default();
+                    }
                     input.set_value(&text);
                 }
             }
@@ -357,7 +362,8 @@ pub fn send_quiet_forms(board: Noticeboard) {
                         && let Ok(Some(card)) = form.closest("[data-draft]")
                     {
                         forget_writing(&card);
-                        put_draft(&card.get_attribute("data-draft").unwrap_or_default(), || ());
+                        let draft = card.get_attribute("data-draft").unwrap_or_default();
+                        put_draft(&draft, Box::new(|| ()));
                         refresh_served();
                     }
                 }

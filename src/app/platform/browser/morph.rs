@@ -7,7 +7,11 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlInputElement, HtmlOptionElement, HtmlTextAreaElement, Node};
 
-use super::forms::{forget_writing, has_writing, listed};
+use super::{
+    forms::{fields, forget_writing, has_writing, listed, remember},
+    keep_cursor,
+};
+use crate::domain::merge::merge;
 
 /// What a person or the page sets by itself, and the server knows nothing of.
 const OURS: [&str; 2] = ["open", "aria-busy"];
@@ -104,17 +108,57 @@ fn is_written(node: &Node) -> bool {
     node.dyn_ref::<Element>().is_some_and(has_writing)
 }
 
-/// Marks a form that is written against another revision than the one that is there now.
-fn mark_moved(node: &Node, wanted: &Node) {
+/// Brings a form along that is written against another revision than the one that is there now, or else marks it.
+fn bring_along(node: &Node, wanted: &Node) {
     let revision = |node: &Node| {
         let field = node.dyn_ref::<Element>()?.query_selector("input[name=revision]");
         field.ok().flatten().map(|field| value(&field))
     };
-    if revision(node) != revision(wanted)
-        && let Some(form) = node.dyn_ref::<Element>()
-    {
-        form.set_attribute("data-moved", "").unwrap_or_default();
+    let (Some(form), Some(goal)) = (node.dyn_ref::<Element>(), wanted.dyn_ref::<Element>()) else {
+        return;
+    };
+    if revision(node) == revision(wanted) {
+        return;
     }
+    let Some(texts) = joined(form, goal) else {
+        form.set_attribute("data-moved", "").unwrap_or_default();
+        return;
+    };
+    keep_cursor(|| {
+        align(node, wanted);
+        texts.iter().for_each(|(field, text)| field.set_value(text));
+    });
+    form.set_attribute("data-merged", "").unwrap_or_default();
+    remember(form.unchecked_ref());
+}
+
+/// What is written in the form of a thing, with what is wanted there. Nothing when both wrote the same, or when it
+/// was written against something else than what the form came with.
+fn joined(form: &Element, wanted: &Element) -> Option<Vec<(HtmlTextAreaElement, String)>> {
+    let chosen = |of: &Element, which: &str| Some(value(&of.query_selector(which).ok()??));
+    let chose = chosen(form, ":checked:not([checked])").is_some()
+        && chosen(form, "[checked]") != chosen(wanted, "[checked]");
+    let is_apart = !form.matches("#entry:not([data-moved])").unwrap_or_default();
+    let (all, goals) = (fields(form), fields(wanted));
+    if chose || is_apart || all.len() != goals.len() {
+        return None;
+    }
+    let mut texts = Vec::new();
+    for (field, goal) in all.into_iter().zip(goals) {
+        let is_line = field.tag_name() == "INPUT";
+        // A line has all of an area that is asked for here.
+        let field: HtmlTextAreaElement = field.unchecked_into();
+        let (base, mine) = (field.default_value().ok()?, field.value());
+        let theirs = goal.unchecked_into::<HtmlTextAreaElement>().default_value().ok()?;
+        if mine == base {
+            continue;
+        }
+        if is_line && theirs != base && theirs != mine {
+            return None;
+        }
+        texts.push((field, merge(&base, &mine, &theirs).ok()?));
+    }
+    Some(texts)
 }
 
 /// Whether it is a draft on which somebody has decided: what is written on it does not count any more.
@@ -161,7 +205,7 @@ fn align_children(place: &Node, wanted: &Node) {
                 }
                 let in_use = whole && is_written(&node);
                 if in_use {
-                    mark_moved(&node, &child);
+                    bring_along(&node, &child);
                 }
                 if !in_use && !is_live(&node, &child) {
                     align(&node, &child);

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     app::state::panel::{InRail, Told},
-    domain::{error::ApiError, id::RunId, news::News},
+    domain::{change::ChangeState, error::ApiError, id::RunId, news::News},
 };
 
 /// How long a page may be out of sight before it stops listening: a browser has few connections.
@@ -173,7 +173,7 @@ pub fn show_rail(body: NodeRef<Div>, content: &str, to_end: bool) {
             align(&talk, &wanted);
             // Nothing was said of what was loaded above.
             for card in all("#turns [data-stale] [data-state=pending]") {
-                put_draft(&card.get_attribute("data-draft").unwrap_or_default(), || ());
+                put_draft(&card.get_attribute("data-draft").unwrap_or_default(), Box::new(|| ()));
             }
         }
         None => {
@@ -222,8 +222,21 @@ fn put_earlier() {
     });
 }
 
+/// The drafts in the rail that stand otherwise since what is told: the one that it is about and, when a thing was
+/// changed, those about it that are open.
+pub fn drafts_told_of(news: &News) -> Vec<String> {
+    let told = news.change_id.as_ref().map_or("", |change| change.as_str());
+    let changed = news.state == Some(ChangeState::Applied);
+    let about = if changed { news.entity_id.as_str() } else { "" };
+    let cards = format!(
+        "#rail-body :is([data-draft=\"{told}\"], \
+         [data-about=\"{about}\"]:is([data-state=pending], [data-state=conflict]))"
+    );
+    all(&cards).iter().filter_map(|card| card.get_attribute("data-draft")).collect()
+}
+
 /// Shows how a draft stands now, wherever it is shown in the rail, and calls back when that is done.
-pub fn put_draft(id: &str, done: impl Fn() + 'static) {
+pub fn put_draft(id: &str, done: Box<dyn Fn()>) {
     let card = format!("#rail-body [data-draft=\"{id}\"]");
     if all(&card).is_empty() {
         return;

@@ -17,7 +17,7 @@ use web_sys::{
 pub use super::forms::send_quiet_forms;
 use super::{
     chat::{around, hear_chat, shown_chat},
-    forms::{bring_back, has_writing, listed, show_reused},
+    forms::{bring_back, has_writing, listed, send_form, show_reused},
     morph::{align, put_content, put_element},
     rail::Following,
 };
@@ -388,9 +388,9 @@ pub fn is_writing_served() -> bool {
         || kept_form().is_some_and(|form| has_writing(&form))
 }
 
-/// Whether one may go: what is not saved is asked about.
+/// Whether one may go although something is not saved.
 fn may_leave() -> bool {
-    !is_writing_served() || window().confirm_with_message("Leave without saving?").unwrap_or(true)
+    window().confirm_with_message("Leave without saving?").unwrap_or(true)
 }
 
 /// Saves it. Says whether there was something to save.
@@ -407,9 +407,34 @@ pub fn close_served() -> bool {
     close.inspect(HtmlElement::click).is_some()
 }
 
+/// Shows what is typed as it reads, or lets it be written again. Says whether a link is for that.
+fn show_typed(link: Element) -> bool {
+    let parts = (kept_form(), link.closest("section"), document().get_element_by_id("typed"));
+    let (Some(form), Ok(Some(card)), Some(place)) = parts else { return false };
+    let Some(reads) = link.get_attribute("data-typed") else { return false };
+    spawn_local(async move {
+        if reads.is_empty() {
+            card.remove_attribute("data-reads").unwrap_or_default();
+        } else {
+            let html = match send_form(&form, Some(link.clone())).await {
+                Ok(read) => js_sys::JSON::parse(&read.result).unwrap_or_default().as_string(),
+                Err(error) => Some(failed(&error)),
+            };
+            place.set_inner_html(&html.unwrap_or_default());
+            card.set_attribute("data-reads", "").unwrap_or_default();
+        }
+        for other in listed(card.query_selector_all("[aria-current]")) {
+            other.remove_attribute("aria-current").unwrap_or_default();
+        }
+        link.set_attribute("aria-current", "page").unwrap_or_default();
+    });
+    true
+}
+
 /// Asks before a link leads away from it.
 pub fn ask_before_leaving(event: MouseEvent) {
-    if around(&event, "a[href]:not([target])").is_some() && !may_leave() {
+    let link = around(&event, "a[href]:not([target])").filter(|_| is_writing_served());
+    if link.is_some_and(|link| show_typed(link) || !may_leave()) {
         event.prevent_default();
     }
 }

@@ -37,8 +37,13 @@ pub fn in_rail(_: &str) -> Option<InRail> {
 /// There is nothing to put.
 pub fn show_rail(_: NodeRef<Div>, _: &str, _: bool) {}
 
+/// Nothing is shown.
+pub fn drafts_told_of(_: &News) -> Vec<String> {
+    Vec::new()
+}
+
 /// There is nothing to put.
-pub fn put_draft(_: &str, _: impl Fn() + 'static) {}
+pub fn put_draft(_: &str, _: Box<dyn Fn()>) {}
 
 /// Nobody scrolls on the server.
 pub fn load_earlier_in_sight() {}

@@ -168,6 +168,22 @@ fn a_test_input_is_found_by_its_topic_and_changed() {
 }
 
 #[test]
+fn what_is_replaced_is_looked_at_first() {
+    let mut stage = Stage::new();
+    stage.inputs[0].1 = "What is 2+2? And why … (cut)".into();
+
+    let replaced = stage.say("Set the system prompt to 'You are Bo.'");
+    let write = r#"update_system_prompt {"systemPrompt":"You are Bo."}"#;
+    assert_eq!(replaced.calls, ["get_persona {}", write]);
+
+    let replaced = stage.say("Change the test input about math to 'What is 3+3?'");
+    let read = r#"get_test_input {"id":"a"}"#;
+    let write = r#"update_test_input {"content":"What is 3+3?","id":"a"}"#;
+    assert_eq!(replaced.calls, ["list_test_inputs {}", read, write]);
+    assert_eq!(stage.inputs[0].1, "What is 3+3?");
+}
+
+#[test]
 fn a_test_input_is_found_by_its_topic_and_deleted() {
     let mut stage = Stage::new();
 
@@ -207,7 +223,7 @@ fn what_it_asks_back_for_is_taken_from_the_next_message() {
         let mut stage = Stage::new();
 
         assert_eq!(stage.say(asked).calls, Vec::<String>::new(), "{asked}");
-        assert_eq!(stage.say(answer).calls, [call], "{asked}");
+        assert_eq!(stage.say(answer).calls.last().map(String::as_str), Some(call), "{asked}");
         // It is asked once, and answered once.
         assert_eq!(stage.say("Captain Ahab").calls, Vec::<String>::new(), "{asked}");
     }

@@ -59,6 +59,31 @@ async fn every_step_is_played_in_order() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_service_that_was_not_ready_is_asked_again_after_its_wait() {
+    let begun = Instant::now();
+    let retrying = json!({"attempt": 2, "wait_ms": 700, "reason": "Busy."});
+    let usage = json!({"input": 9, "output": 5, "cache_read": 4, "cache_write": 1, "reasoning": 2});
+    let steps = json!([{"retrying": retrying}, {"text": "Hi"}, {"usage": usage}]);
+
+    let events = play(&json!({"answers": [steps]}).to_string()).await;
+
+    let (attempt, wait_ms, reason) = (2, 700, "Busy.".into());
+    let [input, output, cache_read, cache_write, reasoning] = [9, 5, 4, 1, 2].map(Some);
+    let usage = Usage { input, cache_read, cache_write, output, reasoning };
+    assert_eq!(
+        events,
+        [
+            Ok(ModelEvent::Retrying { attempt, wait_ms, reason }),
+            text("Hi"),
+            Ok(ModelEvent::Usage(usage)),
+            Ok(ModelEvent::PartEnd(None)),
+            Ok(ModelEvent::Stop(StopReason::EndTurn)),
+        ]
+    );
+    assert_eq!(begun.elapsed(), Duration::from_millis(700));
+}
+
 #[tokio::test]
 async fn an_answer_without_a_stop_ends_as_a_model_would() {
     let said = play(r#"{"answers": [[{"text": "Hi"}]]}"#).await;
@@ -74,6 +99,8 @@ async fn an_error_is_the_last_thing_that_comes() {
     let words = [
         ("overloaded", Fault::Overloaded),
         ("rate_limited", Fault::RateLimited),
+        ("unreached", Fault::Unreached),
+        ("no_key", Fault::NoKey),
         ("auth", Fault::Auth),
         ("quota", Fault::Quota),
         ("bad_request", Fault::BadRequest),
