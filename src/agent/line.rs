@@ -259,8 +259,6 @@ impl Agent {
         how: Answering,
     ) -> Result<Vec<Run>, ApiError> {
         let round: RunId = new_id();
-        let chat = conversation.id.clone();
-        let lacking = briefs.iter().any(|brief| brief.persona.fields.roleplay_data.is_none());
         let order = |(place, brief): (i64, Brief)| {
             let now = Order::now(conversation.clone(), message.clone(), brief);
             let id = if place == 0 { round.clone() } else { now.id.clone() };
@@ -281,12 +279,7 @@ impl Agent {
                 first
             }
         };
-        let runs = self.start_all(link, scope, orders).await?;
-        // Nobody may have been there to make it when the chat was begun.
-        if lacking {
-            self.make_roleplay_data(scope, &chat);
-        }
-        Ok(runs)
+        self.start_all(link, scope, orders).await
     }
 }
 

@@ -6,7 +6,7 @@ use axum::http::Method;
 use greenroom::providers::{Dialect, TimeLimits};
 use serde_json::{Value, json};
 
-use super::{CHATS, PATIENCE, begin, path, post, say, text, words};
+use super::{CHATS, begin, path, post, say, text, words};
 use crate::{
     fake_service::{FakeService, Reply},
     services::wire,
@@ -139,27 +139,4 @@ async fn chats_that_are_begun_at_once_ask_for_roleplay_data_once() {
         until(&house, &chat, is_known).await;
     }
     assert_eq!(fake.asked().len(), 1);
-}
-
-/// A chat that was begun while the service was away did without it for ever.
-#[tokio::test]
-async fn roleplay_data_that_could_not_be_made_is_asked_for_again_when_something_is_said() {
-    let (fake, house) = played().await;
-    fake.play([Reply::status(401, "not now")]);
-    let chat = post(&house, CHATS, json!({"personaId": "ann", "title": "Bees"})).await.good();
-    let chat = format!("{CHATS}/{}", text(&chat["id"]));
-    fake.met(1).await;
-
-    // Whichever question comes first, the answer is the same.
-    fake.play((0..500).map(|_| drawn()));
-    let made = async {
-        while !is_known(&house.get(&chat).await.good()) {
-            say(&house, &chat, json!({"content": "Well?"})).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, made).await.expect("it was never made");
-
-    drop(fake.asked());
-    say(&house, &chat, json!({"content": "And now?"})).await;
-    assert_eq!(fake.asked().len(), 1, "nothing is asked but what was said");
 }
