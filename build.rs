@@ -96,6 +96,10 @@ fn shortened(js: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Box<dyn Error>>
         let section = program.take(1)?[0];
         let size = program.number()?;
         let body = program.take(size)?;
+        // What tools noted beside the program, such as names, is for tools only.
+        if section == CUSTOM {
+            continue;
+        }
         let imports = if section == IMPORTS { Some(renamed(body, &mut names)?) } else { None };
         let body = imports.as_deref().unwrap_or(body);
         out.push(section);
@@ -113,6 +117,8 @@ fn shortened(js: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Box<dyn Error>>
     Ok((loader, out))
 }
 
+/// A section of a program that it does not need.
+const CUSTOM: u8 = 0;
 /// The section of a program that says what it is given.
 const IMPORTS: u8 = 2;
 
@@ -287,9 +293,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         wasm = Some(builder.add("greenroom.wasm", &Place::Hashed, &program)?);
     }
     if builder.first_page_bytes > FIRST_PAGE_BYTES {
-        let (is, may) = (builder.first_page_bytes / 1024, FIRST_PAGE_BYTES / 1024);
+        let (is, may) = (builder.first_page_bytes, FIRST_PAGE_BYTES);
         return Err(
-            format!("The first page weighs {is} KiB on the wire, and may weigh {may}.").into()
+            format!("The first page weighs {is} bytes on the wire, and may weigh {may}.").into()
         );
     }
     let program = match (js, wasm) {

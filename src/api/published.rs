@@ -52,11 +52,11 @@ async fn open(
         Err(_) => None,
     };
     let reached = origin(&state, &headers);
-    let style = state.files.style;
-    let Some(page) = page else { return Ok(nothing(style)) };
+    let styles = [state.files.style, state.files.tool_style];
+    let Some(page) = page else { return Ok(nothing(styles)) };
     let indexed = page.indexed;
     let address = format!("{reached}/p/{slug}");
-    let document = document(style, &head(&page, &address), move || {
+    let document = document(styles, &head(&page, &address), move || {
         view! { <PublishedPage page=shown(page)/> }.into_any()
     });
     let tag = tag(&document);
@@ -80,11 +80,11 @@ fn policy() -> [(HeaderName, &'static str); 1] {
 }
 
 /// What is told where nothing is public, or no longer.
-fn nothing(style: String) -> Response {
+fn nothing(styles: [String; 2]) -> Response {
     let head = format!(
         "<title>Nothing to see here</title><meta name=\"robots\" content=\"{NOT_LISTED}\">"
     );
-    let document = document(style, &head, || view! { <NothingPublished/> }.into_any());
+    let document = document(styles, &head, || view! { <NothingPublished/> }.into_any());
     (StatusCode::NOT_FOUND, [(ROBOTS, NOT_LISTED)], policy(), Html(document)).into_response()
 }
 
@@ -133,14 +133,15 @@ fn quoted(text: &str) -> String {
 }
 
 /// The whole document.
-fn document(style: String, head: &str, body: impl FnOnce() -> AnyView) -> String {
-    let (style, body) = (quoted(&style), html(body));
+fn document(styles: [String; 2], head: &str, body: impl FnOnce() -> AnyView) -> String {
+    let ([style, own_style], body) = (styles.map(|style| quoted(&style)), html(body));
     format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\">{head}\
          <link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\
-         <link rel=\"stylesheet\" href=\"{style}\"></head><body>{body}</body></html>"
+         <link rel=\"stylesheet\" href=\"{style}\"><link rel=\"stylesheet\" href=\"{own_style}\"></head>\
+         <body>{body}</body></html>"
     )
 }
 

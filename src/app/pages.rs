@@ -115,8 +115,14 @@ impl ServedPage {
             Self::Chat
                 | Self::Chats
                 | Self::Gallery
+                | Self::Knowledge
+                | Self::Page
                 | Self::Playground
+                | Self::Ref
+                | Self::Search
                 | Self::Session
+                | Self::Settings
+                | Self::Task
                 | Self::Terminal
                 | Self::Trace
                 | Self::Traces

@@ -77,7 +77,7 @@ impl NewsFeed {
         }
     }
 
-    /// What was told meanwhile, each of it once. When that was too much, that something was missed.
+    /// What was told meanwhile. When that was too much, that something was missed.
     pub fn waiting(&mut self) -> Vec<News> {
         let mut waiting = Vec::new();
         loop {
@@ -89,9 +89,7 @@ impl NewsFeed {
                     broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed,
                 ) => return waiting,
             };
-            if !waiting.contains(&news) {
-                waiting.push(news);
-            }
+            waiting.push(news);
         }
     }
 
