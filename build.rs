@@ -41,7 +41,7 @@ enum Place {
 struct Builder {
     out: PathBuf,
     table: String,
-    effort: u32,
+    effort: i32,
     first_page_bytes: usize,
 }
 
@@ -81,7 +81,15 @@ impl Builder {
 
     fn brotli(&self, raw: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
         let mut out = Vec::new();
-        brotli::CompressorWriter::new(&mut out, 1 << 16, self.effort, 22).write_all(raw)?;
+        // In blocks as large as can be: a program is the same all over.
+        let params = brotli::enc::BrotliEncoderParams {
+            quality: self.effort,
+            lgwin: 22,
+            lgblock: 24,
+            size_hint: raw.len(),
+            ..Default::default()
+        };
+        brotli::CompressorWriter::with_params(&mut out, 1 << 16, &params).write_all(raw)?;
         Ok(out)
     }
 }
