@@ -21,7 +21,7 @@ mod tools;
 pub mod tui;
 mod user;
 
-use std::{future::Future, process::ExitCode};
+use std::{future::Future, io::IsTerminal, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use exit::{Exit, Failure};
@@ -126,7 +126,9 @@ fn start_log() {
     // What goes wrong with a server of tools is told by the toolbox, without the keys that it was given.
     let usual = || EnvFilter::new("info,rmcp=off");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
-    fmt().with_env_filter(filter).with_writer(|| Lines).with_target(false).init();
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log = fmt().with_env_filter(filter).with_writer(|| Lines).with_target(false);
+    log.with_ansi(colours).init();
 }
 
 #[expect(clippy::print_stderr, reason = "a command that cannot go on says why")]

@@ -122,11 +122,14 @@ test("a long chat is read upwards", async ({ page, request, javaScriptEnabled })
   const made = await request.post("/api/chats/import", { data: { ...file, messages } });
   expect(made.status()).toBe(201);
   const { id } = await made.json();
+  await request.put(`/api/storage/personas/${personaId}`, { data: { systemPrompt: "You are kinder." } });
   const numbered = (at: number) => page.locator(".prose").getByText(`Message number ${at}`, { exact: true });
   await open(page, `/chats/${id}`, javaScriptEnabled);
   await expect(numbered(129)).toBeVisible();
   if (javaScriptEnabled) {
     await expect(numbered(129)).toBeInViewport();
+    // That its persona moved on is told where one is.
+    await expect(page.getByText("has moved on")).toBeInViewport();
     await page.evaluate(() => window.scrollTo(0, 0));
     await expect(numbered(30)).toBeAttached();
     // What was read stays in sight.

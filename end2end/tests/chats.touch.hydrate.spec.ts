@@ -1,6 +1,6 @@
 // What fingers, keys and typing do on the page of a chat, and what this browser remembers of it.
 import { expect, open, persona, test } from "./house";
-import type { APIRequestContext, Page } from "@playwright/test";
+import type { APIRequestContext, Page, Route } from "@playwright/test";
 
 async function chat(request: APIRequestContext) {
   const { id: personaId } = await persona(request, { systemPrompt: "You are kind." });
@@ -148,6 +148,24 @@ test("it remembers that in every chat, not only in the first", async ({ page, re
   await context.clearCookies();
   await open(page, `/chats/${ids[0]}`);
   await expect(place(page)).toHaveText("1 / 2");
+  // Something happens elsewhere while it is on its way: its first answer counts all the same.
+  const heard = await page.evaluateHandle(
+    () =>
+      new Promise<Set<string>>((listening) => {
+        const ids = new Set<string>();
+        new EventSource("/api/live").onmessage = ({ data }) => {
+          ids.add(JSON.parse(data).entityId);
+          listening(ids);
+        };
+      }),
+  );
+  const first = async (route: Route) => {
+    const response = await route.fetch();
+    const { id } = await persona(request);
+    await expect.poll(() => heard.evaluate((ids, id) => ids.has(id), id)).toBe(true);
+    await route.fulfill({ response });
+  };
+  await page.route(`**/chats/${ids[1]}`, first, { times: 1 });
   // On to the other one without loading the page anew.
   await page.evaluate((path) => {
     const link = Object.assign(document.createElement("a"), { href: path });

@@ -105,7 +105,7 @@ test("a draft that does not fit any more shows both texts, and is joined by hand
   await showsBoth(draft);
   expect((await read(request, id)).systemPrompt).toBe("Be funny.");
   await draft.getByLabel("The draft’s system prompt").fill("Be long and funny.");
-  await draft.getByRole("button", { name: "Save the left text" }).click();
+  await draft.getByRole("button", { name: "Save the draft’s text" }).click();
   await expect(draft).toContainText("Accepted");
   await expect(page.locator("#system-prompt")).toHaveValue("Be long and funny.");
 });
@@ -126,7 +126,7 @@ test("what one wrote on a draft that does not fit any more stands beside what is
     await expect(draft.getByLabel("The draft’s system prompt")).toHaveValue("Be very long.");
     await expect(draft.getByLabel("Saved now")).toHaveValue("Be funny.");
   }
-  await draft.getByRole("button", { name: "Save the left text" }).click();
+  await draft.getByRole("button", { name: "Save the draft’s text" }).click();
   await expect(draft).toContainText("Accepted");
   expect((await read(request, id)).systemPrompt).toBe("Be very long.");
 });

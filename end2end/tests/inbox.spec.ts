@@ -30,8 +30,9 @@ test("one talks to the page, by the panel or by a plain form", async ({ page, re
     await expect(page.locator("#rail .turn.you")).toContainText("What is the name?");
     return;
   }
-  await page.getByRole("link", { name: "Show output" }).click();
   await expect(page.locator(".turn.you")).toContainText("What is the name?");
   await page.getByRole("link", { name: "Back to the page" }).click();
   await expect(page.locator("#system-prompt")).toBeVisible();
+  await page.getByRole("link", { name: "Show output" }).click();
+  await expect(page.locator(".turn.you")).toContainText("What is the name?");
 });

@@ -90,6 +90,19 @@ test("what was not saved is back after leaving by a key, and can be thrown away"
   await expect(text).toHaveValue("At first: saved, and more");
 });
 
+test("a ref is fetched from the address that is saved, not from one that is being written", async ({ page, request }) => {
+  const made = await request.post("/api/storage/refs", { data: { title: "Elsewhere", url: "https://example.org/" } });
+  const { id } = await made.json();
+  await open(page, `/refs/${id}`);
+  const fetches = page.getByRole("button", { name: "Fetch text" });
+  await expect(fetches).toBeVisible();
+  await page.getByLabel("Address", { exact: true }).fill("https://example.com/");
+  await expect(page.getByText("Save before fetching")).toBeVisible();
+  await expect(fetches).toBeHidden();
+  await page.getByRole("button", { name: "Discard" }).click();
+  await expect(fetches).toBeVisible();
+});
+
 test("what is open on a list stays open when the list changes", async ({ page, request }) => {
   const { id, name } = await persona(request);
   const other = await persona(request);

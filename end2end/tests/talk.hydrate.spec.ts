@@ -68,7 +68,7 @@ test("elsewhere the companion listens, and sees what one looks at", { tag: "@des
   await say(page, `Find '${word}'`);
   await expect(rail(page).locator(".turn.you").last()).toContainText(word);
   await expect(rail(page).getByRole("heading", { name: "Companion" })).toBeVisible();
-  await expect(rail(page).locator(".chip")).toHaveText("/inbox");
+  await expect(rail(page).locator(".chip")).toHaveText("Inbox");
   await answered(page);
   await expect(rail(page).locator(".turn").last()).toContainText(`About ${word}`);
   await open(page, `/pages/${(await made.json()).id}`);

@@ -97,7 +97,11 @@ impl Agent {
             }
             None => Vec::new(),
         };
-        let decided = notes::decided(link, run, &branch).await?;
+        // Before the first words of a conversation there was nothing to decide on.
+        let decided = match branch.as_slice() {
+            [first] if is_new && first.parent_id.is_none() => Vec::new(),
+            branch => notes::decided(link, run, branch).await?,
+        };
         let context = brief.context.as_ref().map(|sight| sight.told.as_str());
         let tried = if is_new { Vec::new() } else { notes::tried(link, run, &decided).await? };
         notes::add(&mut branch, context, &tried, &decided);

@@ -303,7 +303,8 @@ fn refuse_more(
         0 | 1 => format!(". There may be another in {seconds} s."),
         _ => format!(", and these are {more}. There may be so many in {seconds} s."),
     };
-    let reason = format!("{told} {most} runs in a minute{rest}");
+    let runs = if most == 1 { "run" } else { "runs" };
+    let reason = format!("{told} {most} {runs} in a minute{rest}");
     Err(ApiError::Limited { reason, retry_after: (!never).then_some(seconds) })
 }
 

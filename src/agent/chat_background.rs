@@ -113,11 +113,10 @@ impl Agent {
         for member in chat.members.iter().filter(|member| member.roleplay_data.is_none()) {
             let (persona, revision) = (&member.persona_id, member.revision);
             let version = (scope.space.clone(), persona.clone(), revision);
-            let Some(mut drawing) = self.take_on(version) else { continue };
+            let Some(_drawing) = self.take_on(version) else { continue };
             // Whoever comes after is not left out for that.
             match self.draw(scope, persona, revision, &chat.settings.model).await {
-                Ok(drawn) => drawing.in_vain = drawn.is_none(),
-                Err(ApiError::Limited { .. }) => {}
+                Ok(_) | Err(ApiError::Limited { .. }) => {}
                 Err(error) => {
                     tracing::info!(%error, chat = %id, %persona, "no roleplay data was made");
                 }
@@ -130,11 +129,10 @@ impl Agent {
         self.shared.drawings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes it on to draw from a version of a persona. `None` when that goes on already, or the model did not
-    /// answer in the way it was asked to: then a person decides whether it is asked again.
+    /// Takes it on to draw from a version of a persona. `None` when that goes on already.
     fn take_on(&self, version: Version) -> Option<Drawing> {
         let is_free = self.drawings().insert(version.clone());
-        is_free.then(|| Drawing { agent: self.clone(), version, in_vain: false })
+        is_free.then(|| Drawing { agent: self.clone(), version })
     }
 
     /// Draws from a persona as it is now what roleplay needs to know, unless that is known. Here somebody
@@ -249,15 +247,11 @@ type Version = (SpaceId, PersonaId, Revision);
 struct Drawing {
     agent: Agent,
     version: Version,
-    /// Whether the model gave nothing that could be kept.
-    in_vain: bool,
 }
 
 impl Drop for Drawing {
     fn drop(&mut self) {
-        if !self.in_vain {
-            self.agent.drawings().remove(&self.version);
-        }
+        self.agent.drawings().remove(&self.version);
     }
 }
 

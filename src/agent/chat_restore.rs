@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     Agent,
     chat_files::{ChatFile, FileMessage, head, understood},
+    ratings::keep_ratings,
     runs::said,
 };
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
         id::{ConversationId, MessageId, PersonaId, is_wellformed},
         message::{Message, Role},
         news::News,
+        rating::Rating,
     },
     store::{Link, Mark, StoreError, now},
 };
@@ -48,14 +50,14 @@ pub(super) struct Poured<'a> {
 }
 
 impl Agent {
-    /// A chat from a file, as it was: with this identifier, these personas as of these versions, and the
-    /// messages under their own names where those can be had.
+    /// A chat from a file, as it was: with this identifier, these personas as of these versions, the messages
+    /// under their own names where those can be had, and what they were rated with.
     pub async fn bring_chat_back(
         &self,
         scope: &Scope,
         id: &ConversationId,
         fields: &ChatFields,
-        file: ChatFile,
+        (file, ratings): (ChatFile, Vec<Rating>),
     ) -> Result<BroughtBack, ApiError> {
         let order = understood(&file)?;
         let mut link = self.read(scope).await?;
@@ -80,7 +82,8 @@ impl Agent {
             let change = Change::new(id, Op::Create).with(to_fields(fields)?);
             self.gate(scope).submit_on(&mut link, change).await?;
         }
-        pour(&mut link, id, &file.messages, order, names).await?;
+        let ids = pour(&mut link, id, &file.messages, order, names).await?;
+        keep_ratings(&mut link, ratings, &ids).await?;
         link.commit().await?;
         Ok(BroughtBack::Made)
     }
@@ -94,31 +97,32 @@ impl Agent {
         Ok(self.read(scope).await?.chat(id).await?)
     }
 
-    /// Keeps the messages of a file in a conversation that is no chat and has none.
-    pub(super) async fn pour_into(
+    /// Keeps the messages of a file in a conversation that is no chat and has none: what they are called there.
+    pub(super) async fn pour_into<'file>(
         &self,
         link: &mut Link,
         into: Poured<'_>,
-        messages: &[FileMessage],
+        messages: &'file [FileMessage],
         order: Vec<usize>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<HashMap<&'file str, MessageId>, ApiError> {
         let names =
             if keeps_names(link, messages, &order).await? { Names::Kept } else { Names::New };
         let (last, ids) = keep_messages(link, into.conversation, messages, order, names).await?;
         let leaf = into.leaf.and_then(|leaf| ids.get(leaf.as_str()).cloned()).or(last);
-        Ok(link.move_leaf(into.conversation, leaf.as_ref()).await?)
+        link.move_leaf(into.conversation, leaf.as_ref()).await?;
+        Ok(ids)
     }
 }
 
-/// Keeps the messages of a file in a chat that has none.
-pub(super) async fn pour(
+/// Keeps the messages of a file in a chat that has none: what they are called there.
+pub(super) async fn pour<'file>(
     link: &mut Link,
     chat: &ConversationId,
-    messages: &[FileMessage],
+    messages: &'file [FileMessage],
     order: Vec<usize>,
     names: Names,
-) -> Result<(), ApiError> {
-    let (leaf, _) = keep_messages(link, chat, messages, order, names).await?;
+) -> Result<HashMap<&'file str, MessageId>, ApiError> {
+    let (leaf, ids) = keep_messages(link, chat, messages, order, names).await?;
     if let Some(last) = leaf {
         let leaf = match link.is_hidden(chat, &last, None).await? {
             false => Some(last),
@@ -131,7 +135,7 @@ pub(super) async fn pour(
     }
     refresh_index(link, &Entity::from(chat)).await?;
     link.tell(News::of_chat(chat));
-    Ok(())
+    Ok(ids)
 }
 
 /// Keeps messages, each after what it follows: the last, and what all of them are called.

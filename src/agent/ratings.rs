@@ -1,14 +1,16 @@
 //! Rating what was said, by whoever reads it.
 
+use std::collections::HashMap;
+
 use super::Agent;
 use crate::{
     changes::Scope,
     domain::{
         error::ApiError,
-        id::{ConversationId, MessageId},
+        id::{ConversationId, MessageId, is_wellformed},
         rating::{NewRating, Rating},
     },
-    store::now,
+    store::{Link, now},
 };
 
 impl Agent {
@@ -22,7 +24,7 @@ impl Agent {
         given.check()?;
         let mut link = self.write(scope).await?;
         link.message(message).await?;
-        link.put_rating(message, &scope.user, &given, now()).await?;
+        link.put_rating(&given.of(message.clone(), scope.user.clone(), now())).await?;
         let rating = link.rating(message, &scope.user).await?;
         link.commit().await?;
         Ok(rating)
@@ -52,4 +54,22 @@ impl Agent {
         }
         Ok(link.commit().await?)
     }
+}
+
+/// Keeps what messages of a file were rated with, by whoever rated them. The messages are called here as `ids`
+/// says; what is about none of them is refused.
+pub(super) async fn keep_ratings(
+    link: &mut Link,
+    ratings: Vec<Rating>,
+    ids: &HashMap<&str, MessageId>,
+) -> Result<(), ApiError> {
+    for rating in ratings {
+        let about = ids.get(rating.message_id.as_str()).cloned();
+        let Some(message_id) = about.filter(|_| is_wellformed(rating.rated_by.as_str())) else {
+            return Err(ApiError::invalid("ratings", "A rating is about no message or of nobody."));
+        };
+        NewRating { rating: rating.rating, note: rating.note.clone() }.check()?;
+        link.put_rating(&Rating { message_id, ..rating }).await?;
+    }
+    Ok(())
 }

@@ -2,7 +2,8 @@
 //! result of a tool.
 //!
 //! What was done before is taken over as it was; the run itself is left alone. In the playground it goes on
-//! as a branch of the same session, otherwise in a session of its own.
+//! as a branch of the same session, otherwise in a session of its own: of the terminal where a model answered
+//! as itself, since a session of the playground is a persona's.
 
 use super::{
     Agent,
@@ -22,6 +23,7 @@ use crate::{
         playground::{PlaygroundSession, check_prompt},
         run::Run,
         sent::{Recorded, joined},
+        terminal::{ManagerKind, NewTerminal, SystemPrompt, TerminalChanges, TerminalSettings},
         tree::excerpt,
         virtual_file::{FileChange, FilePath},
     },
@@ -56,27 +58,32 @@ struct Before {
 }
 
 impl Agent {
-    /// Goes on from the middle of a run that has ended.
+    /// Goes on from the middle of a run that has ended: in a session of the playground, or of the terminal
+    /// where there is none.
     pub async fn run_on(
         &self,
         scope: &Scope,
         id: &RunId,
         rerun: Rerun,
-    ) -> Result<(PlaygroundSession, Run), ApiError> {
+    ) -> Result<(Option<PlaygroundSession>, Run), ApiError> {
         let mut before = self.before(scope, id, rerun.step).await?;
         for (call, output) in rerun.results {
             replace(&mut before.so_far, &call, output)?;
         }
-        let Before { run, kind, so_far, told, asked } = before;
-        let prompt = rerun.system_prompt.filter(|prompt| *prompt != told);
+        let prompt = rerun.system_prompt.filter(|prompt| *prompt != before.told);
         if let Some(prompt) = &prompt {
             check_prompt(prompt)?;
         }
-        let words = rerun.message.filter(|words| *words != asked.text());
+        let words = rerun.message.filter(|words| *words != before.asked.text());
         if let Some(words) = &words {
             check_words(words)?;
         }
-        let model = rerun.model.as_deref().unwrap_or(&run.model);
+        let model = rerun.model.unwrap_or_else(|| before.run.model.clone());
+        if before.run.persona_id.as_str().is_empty() {
+            let run = self.run_on_in_terminal(scope, before, prompt, words, model).await?;
+            return Ok((None, run));
+        }
+        let Before { run, kind, so_far, told, asked } = before;
         let here = kind == ConversationKind::Playground;
         let draft = match here {
             true => {
@@ -93,7 +100,7 @@ impl Agent {
         };
         let session = draft.session.id.clone();
         let system = prompt.clone().unwrap_or(told);
-        let brief = self.session_brief(scope, &draft.session, Some(model), Some(system)).await?;
+        let brief = self.session_brief(scope, &draft.session, Some(&model), Some(system)).await?;
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&session)).await?;
         draft.keep(&mut link).await?;
@@ -104,7 +111,10 @@ impl Agent {
                 link.insert_message(&session, &other).await?;
                 other.id
             }
-            (false, words) => copy_branch(&mut link, &run, &session, words).await?,
+            (false, words) => {
+                let copies = copied_branch(&mut link, &run, words).await?;
+                keep_copies(&mut link, &session, &copies).await?
+            }
         };
         let conversation = session_conversation(&mut link, &session).await?;
         let order = Order { so_far, ..Order::now(conversation, message.clone(), brief) };
@@ -116,16 +126,45 @@ impl Agent {
             };
             keep_trying(&mut link, &session, &order, tried).await?;
         }
-        let from = FilePlace {
-            session: run.conversation_id.clone(),
-            leaf: run.message_id.clone(),
-            writing: run.reply_id.clone(),
-        };
-        let to =
-            FilePlace { session: session.clone(), leaf: message, writing: order.reply.clone() };
-        take_files_along(&mut link, &from, &to, &order.so_far).await?;
+        take_files_along(&mut link, &run, &session, message, &order).await?;
         let begun = self.start(link, scope, order).await?;
-        Ok((self.read(scope).await?.session(&session).await?, begun))
+        Ok((Some(self.read(scope).await?.session(&session).await?), begun))
+    }
+
+    /// Goes on in a session of the terminal of its own, set as the one of before was.
+    async fn run_on_in_terminal(
+        &self,
+        scope: &Scope,
+        before: Before,
+        prompt: Option<String>,
+        words: Option<String>,
+        model: String,
+    ) -> Result<Run, ApiError> {
+        let Before { run, so_far, told, asked, .. } = before;
+        let mut link = self.read(scope).await?;
+        let set = link.terminal(&run.conversation_id).await?.settings;
+        let copies = copied_branch(&mut link, &run, words).await?;
+        drop(link);
+        let text = prompt.unwrap_or(told);
+        let settings = TerminalSettings {
+            model,
+            system_prompt: (!text.trim().is_empty()).then(|| SystemPrompt::inline(text)),
+            // What was summed up before is in what it is told.
+            conversation_manager: ManagerKind::SlidingWindow,
+            ..set
+        };
+        let description = excerpt(&format!("Tried otherwise: {}", asked.text()));
+        let new = NewTerminal { description, settings, overrides: TerminalChanges::default() };
+        let draft = self.new_terminal(scope, new).await?;
+        let id = draft.session.id.clone();
+        let brief = self.new_terminal_brief(scope, &draft.session, copies.clone()).await?;
+        let mut link = self.write(scope).await?;
+        draft.keep(&mut link).await?;
+        let message = keep_copies(&mut link, &id, &copies).await?;
+        let conversation = link.conversation(&id).await?;
+        let order = Order { so_far, ..Order::now(conversation, message.clone(), brief) };
+        take_files_along(&mut link, &run, &id, message, &order).await?;
+        self.start(link, scope, order).await
     }
 
     /// A run as it was before its model was asked for this time.
@@ -135,19 +174,17 @@ impl Agent {
         if !run.status.is_over() {
             return Err(ApiError::Busy { run_id: run.id });
         }
-        if run.persona_id.as_str().is_empty() {
-            let reason = "A model answered here as itself, and a session of the playground is a \
-                          persona's. Go on in the terminal.";
-            return Err(ApiError::NotNow { reason: reason.into() });
-        }
         let so_far = before_step(&link.run_events(id, 0, u32::MAX).await?, step)?;
         let kind = link.conversation_kind(&run.conversation_id).await?;
-        let persona = link.persona_at(&run.persona_id, run.persona_revision).await?;
+        let own = match run.persona_id.as_str() {
+            "" => String::new(),
+            _ => link.persona_at(&run.persona_id, run.persona_revision).await?.system_prompt,
+        };
         let recorded = link.run_prompt(id).await?;
         let recorded = recorded.and_then(|told| serde_json::from_str::<Recorded>(&told).ok());
         let told = match recorded {
-            Some(recorded) => joined(&recorded.sections(&persona.system_prompt)),
-            None => persona.system_prompt,
+            Some(recorded) => joined(&recorded.sections(&own)),
+            None => own,
         };
         let asked = link.message(&run.message_id).await?;
         Ok(Before { run, kind, so_far, told, asked })
@@ -214,34 +251,54 @@ fn replace(parts: &mut [Part], call: &CallId, output: String) -> Result<(), ApiE
     Ok(())
 }
 
-/// Writes what was said up to the message that asked for a run into another session, that one in other
-/// words if there are some, and gives that message there.
-async fn copy_branch(
+/// What was said up to the message that asked for a run, to stand in another session; that one in other words
+/// if there are some.
+async fn copied_branch(
     link: &mut Link,
     run: &Run,
-    session: &ConversationId,
     words: Option<String>,
-) -> Result<MessageId, ApiError> {
-    let mut parent: Option<MessageId> = None;
+) -> Result<Vec<Message>, ApiError> {
     let mut branch = link.branch(&run.message_id).await?;
     if let Some((last, words)) = branch.last_mut().zip(words) {
         last.parts = said(None, &words, now()).parts;
     }
-    for message in branch {
-        let copy = Message { id: new_id(), parent_id: parent.take(), run_id: None, ..message };
-        link.insert_message(session, &copy).await?;
-        parent = Some(copy.id);
+    let mut parent: Option<MessageId> = None;
+    for message in &mut branch {
+        message.id = new_id();
+        message.parent_id = parent.replace(message.id.clone());
+        message.run_id = None;
     }
-    parent.ok_or_else(|| ApiError::not_found("message"))
+    Ok(branch)
+}
+
+/// Writes copies of messages into a session, and gives the last.
+async fn keep_copies(
+    link: &mut Link,
+    session: &ConversationId,
+    copies: &[Message],
+) -> Result<MessageId, ApiError> {
+    for copy in copies {
+        link.insert_message(session, copy).await?;
+    }
+    let last = copies.last().ok_or_else(|| ApiError::not_found("message"))?;
+    Ok(last.id.clone())
 }
 
 /// Gives the files that a run saw and wrote to the one that goes on from it.
 async fn take_files_along(
     link: &mut Link,
-    from: &FilePlace,
-    to: &FilePlace,
-    so_far: &[Part],
+    run: &Run,
+    session: &ConversationId,
+    message: MessageId,
+    order: &Order,
 ) -> Result<(), ApiError> {
+    let from = &FilePlace {
+        session: run.conversation_id.clone(),
+        leaf: run.message_id.clone(),
+        writing: run.reply_id.clone(),
+    };
+    let writing = order.reply.clone();
+    let to = &FilePlace { session: session.clone(), leaf: message, writing };
     let change = |path: &str, content: Option<Vec<u8>>| -> Result<FileChange, ApiError> {
         Ok(FileChange { path: FilePath::parse(path)?, content })
     };
@@ -261,7 +318,7 @@ async fn take_files_along(
         let changes: Result<Vec<FileChange>, ApiError> = gone.chain(others).collect();
         link.write_files(to, None, &changes?, now()).await?;
     }
-    for part in so_far {
+    for part in &order.so_far {
         let PartBody::ToolCall(call) = &part.body else { continue };
         let steps = link.file_steps(from, &call.call).await?.into_iter();
         let done: Result<Vec<FileChange>, ApiError> =

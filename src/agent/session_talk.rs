@@ -58,7 +58,7 @@ pub struct SessionPath {
     pub place: FilePlace,
     /// What is to be done, as it was last written on the whole branch.
     pub todos: Vec<Todo>,
-    /// What all answers on the whole branch took.
+    /// What all answers on the whole branch took, the one that is being given included.
     pub spent: BranchSpent,
     /// What is tried on the branch instead of the version's own prompt.
     pub tried: Option<String>,
@@ -111,12 +111,14 @@ impl Agent {
         let next = items.first().filter(|first| first.message.parent_id.is_some());
         let next = next.map(|first| first.message.id.clone());
         let going_on = run.as_ref().filter(|run| !run.status.is_over() && before.is_none());
-        let mut at = end.clone();
+        let (mut at, mut writing) = (end.clone(), BranchSpent::default());
         if let Some(run) = going_on.filter(|run| leaf.as_ref() == Some(&run.message_id)) {
             let parts = self.parts_so_far(&mut link, &run.id).await?;
             place.writing = run.reply_id.clone();
             items.push(being_written(run, run.reply(parts), session));
             at = Some(run.reply_id.clone());
+            // What another server gives counts once it has ended.
+            writing = self.live(&run.id).map(|live| live.spent()).unwrap_or_default();
         }
         let shown = items.iter().flat_map(|item| &item.message.parts);
         let shown = last_todos(shown).filter(|_| before.is_none());
@@ -129,7 +131,7 @@ impl Agent {
             (None, _) => Vec::new(),
         };
         let spent = match &end {
-            Some(end) => link.branch_spent(id, end).await?,
+            Some(end) => link.branch_spent(id, end).await?.plus(writing),
             None => BranchSpent::default(),
         };
         let tried = tried_at(&mut link, id, at.as_ref(), end.as_ref()).await?;

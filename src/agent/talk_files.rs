@@ -10,6 +10,7 @@ use super::{
     chat_restore::{BroughtBack, Poured},
     companion,
     files::keep,
+    ratings::keep_ratings,
     session_talk::session_conversation,
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
         id::{ConversationId, MessageId, PersonaId},
         message::{Conversation, ConversationKind},
         playground::PlaygroundSession,
+        rating::Rating,
         terminal::TerminalSession,
         timestamp::Timestamp,
         virtual_file::{FileChange, FilePath},
@@ -67,6 +69,9 @@ pub struct TalkFile {
     pub files: Vec<TalkedFile>,
     /// All messages.
     pub messages: Vec<FileMessage>,
+    /// What they were rated with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ratings: Vec<Rating>,
 }
 
 /// A file that was worked on.
@@ -126,6 +131,7 @@ impl Agent {
             after = Some(last.message.id.clone());
             messages.extend(some.into_iter().map(|marked| message_of(marked, None)));
         }
+        let ratings = link.ratings_in(&id).await?;
         drop(link);
         let mut files = Vec::new();
         if kind == ConversationKind::Playground {
@@ -147,6 +153,7 @@ impl Agent {
             terminal,
             files,
             messages,
+            ratings,
         };
         Ok(of)
     }
@@ -171,7 +178,8 @@ impl Agent {
         let mut link = self.write(scope).await?;
         begin(&mut link, &talk).await?;
         let poured = Poured { conversation: &talk.id, leaf: talk.leaf.as_ref() };
-        self.pour_into(&mut link, poured, &talk.messages, order).await?;
+        let ids = self.pour_into(&mut link, poured, &talk.messages, order).await?;
+        keep_ratings(&mut link, talk.ratings, &ids).await?;
         if !changes.is_empty() {
             let leaf = session_conversation(&mut link, &talk.id).await?.leaf.unwrap_or_default();
             let (session, writing) = (talk.id, MessageId::default());

@@ -2,6 +2,8 @@
 //!
 //! A session speaks with a model of the catalogue, which is nobody's persona, or as a version of a persona.
 
+mod draft;
+
 use std::sync::Arc;
 
 use super::{
@@ -28,7 +30,7 @@ use crate::{
         persona::{Persona, PersonaFields, Tier},
         playground::EXECUTE,
         terminal::{
-            LeftOut, ManagerKind, NewTerminal, Said, Speaker, TerminalChanges, TerminalSession,
+            LeftOut, ManagerKind, Said, Speaker, TerminalChanges, TerminalSession,
             TerminalSettings, TerminalTalk, meant,
         },
         tokens::estimate,
@@ -96,47 +98,6 @@ impl Agent {
             text => self.read(scope).await?.terminals_named(text).await?,
         };
         meant(&found, text).cloned()
-    }
-
-    /// Begins a session.
-    pub async fn create_terminal(
-        &self,
-        scope: &Scope,
-        new: NewTerminal,
-    ) -> Result<TerminalSession, ApiError> {
-        let NewTerminal { description, mut settings, overrides } = new;
-        overrides.check()?;
-        overrides.apply(&mut settings);
-        let all = TerminalChanges {
-            description: Some(description.trim().to_owned()),
-            model: Some(settings.model.clone()),
-            window_size: Some(settings.window_size),
-            system_prompt: settings.system_prompt.clone(),
-            ..TerminalChanges::default()
-        };
-        all.check()?;
-        self.cast(scope, &settings.model).await?;
-        let at = now();
-        let session = TerminalSession {
-            id: ConversationId::new(uuid::Uuid::new_v4().to_string()),
-            description: description.trim().to_owned(),
-            settings,
-            turns: 0,
-            leaf: None,
-            created_at: at,
-            updated_at: at,
-            deleted_at: None,
-        };
-        let prompt = session.settings.system_prompt.clone();
-        let set = TerminalChanges { description: None, system_prompt: prompt, ..overrides };
-        let mut link = self.write(scope).await?;
-        link.insert_terminal(&session).await?;
-        if !set.is_empty() {
-            link.add_terminal_setting(&session.id, &set, at).await?;
-        }
-        link.tell(News::of_chat(&session.id));
-        link.commit().await?;
-        Ok(session)
     }
 
     /// Sets what a session is called and speaks with. What is as it was before is no change.
@@ -298,6 +259,17 @@ impl Agent {
         let known = summary(&mut link, &session.id).await?;
         drop(link);
         Ok(self.brief_for(scope, &session, cast, branch, known).await?.0)
+    }
+
+    /// What the speaker of a session that is not kept yet works with.
+    pub(super) async fn new_terminal_brief(
+        &self,
+        scope: &Scope,
+        session: &TerminalSession,
+        branch: Vec<Message>,
+    ) -> Result<Brief, ApiError> {
+        let cast = self.cast(scope, &session.settings.model).await?;
+        Ok(self.brief_for(scope, session, cast, branch, None).await?.0)
     }
 
     async fn brief_for(

@@ -85,7 +85,8 @@ impl Agent {
             link.add_imported_turn(&asked.id, &facts(turn, prompt)).await?;
         }
         for (answer, given) in rated(&messages, &metadata.turns) {
-            link.put_rating(answer, &scope.user, &given, session.updated_at).await?;
+            let rating = given.of(answer.clone(), scope.user.clone(), session.updated_at);
+            link.put_rating(&rating).await?;
         }
         for SettingsChange { at, set } in settings(&history, &metadata) {
             link.add_terminal_setting(&session.id, &set, at).await?;

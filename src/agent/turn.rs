@@ -320,7 +320,7 @@ impl Turn {
             }
             StopReason::MaxTokens => {
                 let told = if self.spoke {
-                    "The answer was cut off at its longest. It can be continued."
+                    "The answer was cut off at its longest."
                 } else {
                     "The model used all the room for its answer on thinking. Try again, or choose \
                      another model."

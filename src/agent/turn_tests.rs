@@ -176,7 +176,7 @@ fn a_cut_off_answer_says_so_and_whether_anything_was_said() {
         the_end(&steps).error.clone().map(|error| error.to_string()).unwrap()
     };
 
-    assert!(sentence("Once upon").contains("can be continued"));
+    assert!(sentence("Once upon").contains("cut off"));
     assert!(sentence("").contains("thinking"));
 }
 
@@ -431,7 +431,7 @@ fn a_model_that_stops_where_it_was_asked_to_came_to_the_limit_that_asked() {
     };
 
     assert_eq!(told(8000), ALL_TAKEN);
-    assert_eq!(told(50), "The answer was cut off at its longest. It can be continued.");
+    assert_eq!(told(50), "The answer was cut off at its longest.");
 }
 
 #[test]

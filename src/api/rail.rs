@@ -27,6 +27,7 @@ use crate::{
     app::{
         components::{
             draft_card::DraftCard,
+            frame::PLACES,
             icon::{Glyph, Icon},
             turn::TurnView,
         },
@@ -186,7 +187,12 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
     };
     let empty = turns.is_empty();
     let is_earlier = opened.conversation.is_some() && shown != in_use;
-    let sees = if view.title.is_empty() { opened.at.clone() } else { view.title };
+    let place = PLACES.iter().find(|place| place.path == opened.at);
+    let sees = match (view.title.is_empty(), place) {
+        (false, _) => view.title,
+        (true, Some(place)) => place.label.to_owned(),
+        (true, None) => opened.at.clone(),
+    };
     let others: Vec<_> = older
         .into_iter()
         .filter(|other| Some(&other.id) != shown.as_ref())

@@ -110,8 +110,9 @@ struct GivenResult {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GoesOn {
-    /// The session.
-    session: PlaygroundSession,
+    /// The session of the playground; `null` where a model answers as itself: the run's conversation is a
+    /// session of the terminal then.
+    session: Option<PlaygroundSession>,
     /// The run there.
     run: Run,
 }

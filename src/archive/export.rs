@@ -6,7 +6,7 @@
 //! | `personas/NAME/versions/0001.md` | each of its versions, with the reason |
 //! | `personas/NAME/test-inputs/NAME.md` | its test inputs |
 //! | `pages/`, `refs/`, `tasks/` | one file each |
-//! | `chats/NAME.json` | each chat with all its branches |
+//! | `chats/NAME.json` | each chat with all its branches and ratings |
 //! | `conversations/NAME.json` | what was said with the companion, with agents, in the playground and in terminals |
 //! | `settings.json` | services, models and limits, without keys |
 //! | `greenroom.json` | that this is such a folder; written last |

@@ -230,7 +230,8 @@ impl Import<'_> {
     /// A chat that is not here. One that is stays as it is: it goes on from where it is.
     async fn chat(&mut self, shown: &str, chat: SpaceChat) -> Result<(), ArchiveError> {
         let fields = chat.fields();
-        let kept = self.agent.bring_chat_back(self.scope, &chat.id, &fields, chat.chat).await;
+        let said = (chat.chat, chat.ratings);
+        let kept = self.agent.bring_chat_back(self.scope, &chat.id, &fields, said).await;
         self.count_brought(shown, kept)
     }
 

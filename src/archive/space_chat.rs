@@ -11,6 +11,7 @@ use crate::{
         chat::{ChatFields, Member, TitledBy},
         id::{ConversationId, PartId},
         message::{Part, PartBody},
+        rating::Rating,
         timestamp::Timestamp,
     },
 };
@@ -26,6 +27,9 @@ pub struct SpaceChat {
     pub titled_by: TitledBy,
     /// Who speaks in it, each as of a version.
     pub members: Vec<Member>,
+    /// What its messages were rated with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ratings: Vec<Rating>,
     /// The rest.
     #[serde(flatten)]
     pub chat: ChatFile,
@@ -50,7 +54,8 @@ impl SpaceChat {
         let members = members
             .map(|member| Member { persona_id: member.persona_id, revision: member.revision })
             .collect();
-        Ok(Self { id: known.id, titled_by: known.titled_by, members, chat })
+        let ratings = agent.ratings_in(scope, id).await?;
+        Ok(Self { id: known.id, titled_by: known.titled_by, members, ratings, chat })
     }
 
     /// What its first revision keeps.

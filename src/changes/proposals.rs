@@ -2,7 +2,7 @@
 
 use super::{
     Gate, entity,
-    rebase::{beside, rebase, text},
+    rebase::{beside, rebase, rebase_over, text},
     summary,
 };
 use crate::{
@@ -203,7 +203,7 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
     Ok(Comparison { title, before, after, revision, conflicts })
 }
 
-/// What stands now with the draft in it; where it does not fit, both texts, and the draft's as it is.
+/// What stands now with the draft in it; where it does not fit, both texts, the draft's with all that does.
 fn merged(
     base: &Fields,
     current: &Fields,
@@ -213,9 +213,11 @@ fn merged(
     match rebase(base, current, &change.patch, revision) {
         Ok(after) => (after, Vec::new()),
         Err(_) => {
+            let patch = rebase_over(base, current, &change.patch);
+            let conflicts = beside(current, &patch, revision);
             let mut after = current.clone();
-            after.extend(change.patch.clone());
-            (after, beside(current, &change.patch, revision))
+            after.extend(patch);
+            (after, conflicts)
         }
     }
 }

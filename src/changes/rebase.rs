@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::{
     change::{Conflict, Fields},
-    merge::merge,
+    merge::{merge, merge_over},
     version::Revision,
 };
 
@@ -23,6 +23,27 @@ pub fn rebase(
         out.insert(field.clone(), join(field, base, current, wanted, revision)?);
     }
     Ok(out)
+}
+
+/// The patch with what happened since in it, and with its own words alone where both touch the same
+/// passage: what a person finds when it does not fit.
+pub fn rebase_over(base: &Fields, current: &Fields, patch: &Fields) -> Fields {
+    let null = Value::Null;
+    let joined = patch.iter().map(|(field, wanted)| {
+        let was = base.get(field).unwrap_or(&null);
+        let is = current.get(field).unwrap_or(&null);
+        let joined = match (was, wanted, is) {
+            _ if wanted == was => is.clone(),
+            (Value::String(was), Value::String(wanted), Value::String(is))
+                if PROSE.contains(&field.as_str()) =>
+            {
+                merge_over(was, wanted, is).into()
+            }
+            _ => wanted.clone(),
+        };
+        (field.clone(), joined)
+    });
+    joined.collect()
 }
 
 /// The fields of the patch beside what stands now, where they differ.

@@ -1,6 +1,10 @@
 //! What persons wrote and could not be saved. It is kept until they save it in other words or leave it.
 
-use super::{Gate, apply, entity, rebase::beside, summary};
+use super::{
+    Gate, apply, entity,
+    rebase::{beside, rebase_over},
+    summary,
+};
 use crate::{
     domain::{
         change::{Change, ChangeState, Conflict, Entity, Fields, Op, Outcome},
@@ -52,7 +56,15 @@ impl Gate {
             ChangeState::Conflict => {
                 let (fields, revision) = standing(&mut link, &change).await?;
                 let why = apply::rehearse(&mut link, &change).await.err().map(ApiError::from);
-                (why, beside(&fields, &change.patch, revision.unwrap_or_default()))
+                let base = match change.base {
+                    Some(base) => entity::fields_at(&mut link, &change.entity, base).await.ok(),
+                    None => None,
+                };
+                let patch = match base {
+                    Some(base) => rebase_over(&base, &fields, &change.patch),
+                    None => change.patch.clone(),
+                };
+                (why, beside(&fields, &patch, revision.unwrap_or_default()))
             }
             ChangeState::Applied | ChangeState::Rejected => (None, Vec::new()),
             ChangeState::Pending | ChangeState::Superseded | ChangeState::Expired => {

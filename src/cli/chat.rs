@@ -85,7 +85,8 @@ pub struct Args {
     #[arg(long, help_heading = "Sessions", conflicts_with = "session")]
     pub new_session: bool,
 
-    /// Go on with this session: its identifier, the beginning of it, or what it is called.
+    /// Go on with this session: its identifier, at least four letters of its beginning, or what it is
+    /// called.
     #[arg(long, help_heading = "Sessions", value_name = "SESSION")]
     pub session: Option<String>,
 
@@ -364,7 +365,11 @@ fn words(args: &Args) -> Result<String, Failure> {
         "" => Err(Failure::usage(
             "There is nothing to say. Give a message after --single, or on standard input.",
         )),
-        words => Ok(words.to_owned()),
+        words => {
+            // Before a session begins for it.
+            MESSAGE.check(words)?;
+            Ok(words.to_owned())
+        }
     }
 }
 

@@ -240,7 +240,7 @@ fn explained(
 ) -> Vec<Explained> {
     let base = match (session, file) {
         (Some(session), _) => session.settings.clone(),
-        (None, Some(file)) => file.settings.clone(),
+        (None, Some(file)) => file.settings_beside(flags),
         (None, None) => TerminalSettings::default(),
     };
     let mut settings = base;

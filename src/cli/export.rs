@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    chat::{Shown, follow::notice, start_log},
+    chat::{Shown, find, follow::notice, start_log},
     exit::{Exit, Failure},
     place::Place,
     space_files,
@@ -51,7 +51,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         return space_files::export(&args.place, &args.space, &args.dir).await;
     };
     let stage = args.place.stage().await?;
-    let session = stage.find(named).await?;
+    let session = find(&stage, named).await?;
     if !args.force {
         check_free(&args.dir, &session.id)?;
     }

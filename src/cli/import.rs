@@ -90,7 +90,10 @@ async fn session(args: &Args) -> Result<Exit, Failure> {
     let session = args.place.stage().await?.import(record).await?;
     tracing::info!(session = %session.id, turns = session.turns, "imported");
     if session.id.as_str() != wanted {
-        notice(&format!("There is a session {wanted} already, so this one is another."));
+        notice(&match uuid::Uuid::parse_str(&wanted) {
+            Ok(_) => format!("There is a session {wanted} already, so this one is another."),
+            Err(_) => format!("“{wanted}” is no identifier of a session, so it has another one."),
+        });
     }
     print_line(session.id.as_str())
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;

@@ -99,9 +99,12 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
         .set_aside
         .map_or(String::new(), |file| format!(" What was there before is {}.", file.display()));
     told(&format!(
-        "Restored the backup of {} with {} pictures into {}.{aside}",
+        "Restored the backup of {} with {} into {}.{aside}",
         done.made_at.rfc3339(),
-        done.pictures,
+        match done.pictures {
+            1 => "one picture".into(),
+            pictures => format!("{pictures} pictures"),
+        },
         args.data.display()
     ))
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::PathBuf};
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 
 use super::{
     Cli,
@@ -23,7 +23,8 @@ pub struct Args {
 /// Does what the options say.
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = |error: std::io::Error| Failure::new(Exit::Failed, error.to_string());
-    let mut whole = Cli::command();
+    // What `help` tells of a command stands on the command's own page.
+    let mut whole = without_help(Cli::command());
     whole.build();
     if let Some(dir) = args.dir {
         fs::create_dir_all(&dir).map_err(failed)?;
@@ -41,4 +42,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
     std::io::stdout().lock().write_all(&page).map_err(failed)?;
     Ok(Exit::Done)
+}
+
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     chat::{
-        Shown,
+        Shown, find,
         follow::{notice, print_line},
         start_log, unheard,
     },
@@ -73,7 +73,7 @@ struct Told<'rating> {
 pub async fn run(args: Args) -> Result<Exit, Failure> {
     start_log(&args.place, Shown::InFile);
     let stage = args.place.stage().await?;
-    let session = stage.find(&args.session).await?;
+    let session = find(&stage, &args.session).await?;
     let messages = messages(&stage, &session).await?;
     let answers = answers(&messages);
     if args.remove {

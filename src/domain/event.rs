@@ -143,6 +143,21 @@ pub struct Stamped {
     pub event: RunEvent,
 }
 
+/// How much of what a service said people are shown, in characters.
+const MAX_SAID: usize = 120;
+
+/// What people read of a service that was not ready and said this. It may be anything: a word without a
+/// full stop, or what a connection broke on.
+pub fn not_ready(reason: &str) -> String {
+    let line = reason.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let said: String = line.chars().take(MAX_SAID).collect();
+    match said.as_str() {
+        "" => "The model's service is not ready.".to_owned(),
+        said if said.len() < line.len() => format!("The model's service is not ready ({said}…)."),
+        said => format!("The model's service is not ready ({said})."),
+    }
+}
+
 /// The events that fold into a part.
 pub fn told_of(part: Part) -> Vec<RunEvent> {
     let Part { id, body, carried, .. } = part;
@@ -210,5 +225,24 @@ fn append(
         None => {
             parts.push(Part { id: id.clone(), at, body: open(delta.to_owned()), carried: None })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_service_said_is_told_in_a_sentence() {
+        let long = "é".repeat(500);
+        for (said, told) in [
+            ("Unavailable", "The model's service is not ready (Unavailable)."),
+            ("It is busy.\nTry later.", "The model's service is not ready (It is busy)."),
+            (" ", "The model's service is not ready."),
+        ] {
+            assert_eq!(not_ready(said), told);
+        }
+        let told = format!("The model's service is not ready ({}…).", "é".repeat(120));
+        assert_eq!(not_ready(&long), told);
     }
 }

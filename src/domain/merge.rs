@@ -47,6 +47,25 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Overlap> {
     Ok(out)
 }
 
+/// What `base` becomes with both edits in it, and with ours alone where they touch the same passage.
+pub fn merge_over(base: &str, ours: &str, theirs: &str) -> String {
+    let our_hunks = hunks(base, ours);
+    let apart = |their: &Hunk| !our_hunks.iter().any(|our| touch(our, their));
+    let theirs_apart = hunks(base, theirs).into_iter().filter(apart).map(|hunk| (hunk, theirs));
+    let mut all: Vec<(Hunk, &str)> = theirs_apart.collect();
+    all.extend(our_hunks.into_iter().map(|hunk| (hunk, ours)));
+    all.sort_by_key(|(hunk, _)| hunk.old.start);
+    let mut out = String::with_capacity(ours.len().max(theirs.len()));
+    let mut at = 0;
+    for (hunk, text) in all {
+        out.push_str(&base[at..hunk.old.start]);
+        out.push_str(&text[hunk.new]);
+        at = hunk.old.end;
+    }
+    out.push_str(&base[at..]);
+    out
+}
+
 /// Whether two edits share a passage, or meet at a point where their order would be a guess.
 fn touch(left: &Hunk, right: &Hunk) -> bool {
     left.old.start <= right.old.end && right.old.start <= left.old.end
@@ -95,6 +114,21 @@ mod tests {
     fn two_insertions_at_one_point_are_an_overlap() {
         assert_eq!(merge("", "mine", "yours"), Err(Overlap));
         assert_eq!(merge("x\n", "x\na\n", "x\nb\n"), Err(Overlap));
+    }
+
+    #[test]
+    fn of_a_passage_written_in_two_ways_ours_is_taken_and_the_rest_is_joined() {
+        let ours = BASE.replace("kind", "friendly");
+        let theirs = BASE.replace("kind", "strict").replace("unsure", "in doubt");
+
+        let merged = merge_over(BASE, &ours, &theirs);
+
+        assert_eq!(merged, ours.replace("unsure", "in doubt"));
+        assert_eq!(merge_over("", "mine", "yours"), "mine");
+        assert_eq!(merge_over(BASE, BASE, &theirs), theirs);
+        assert_eq!(merge_over(BASE, &ours, BASE), ours);
+        let apart = BASE.replace("Ask", "Say");
+        assert_eq!(Ok(merge_over(BASE, &ours, &apart)), merge(BASE, &ours, &apart));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::ApiError,
+    event::RunEvent,
     field::TextField,
     id::{ConversationId, MessageId, PersonaId},
     persona::SYSTEM_PROMPT,
@@ -28,6 +29,8 @@ const MAX_NAME: usize = 64;
 
 /// The tool that runs Python.
 pub const EXECUTE: &str = "execute";
+/// How it tells of a file that a program wrote or deleted, up to the path.
+pub const CHANGED: [&str; 2] = ["It wrote “", "It deleted “"];
 /// The tool that keeps a list of what is to be done.
 pub const WRITE_TODOS: &str = "write_todos";
 /// The tools that a persona can have, in the order in which they are offered.
@@ -54,6 +57,29 @@ pub struct BranchSpent {
     pub micros: u64,
     /// How many answers have a price that is not known.
     pub unpriced: u64,
+}
+
+impl BranchSpent {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            micros: self.micros.saturating_add(other.micros),
+            unpriced: self.unpriced.saturating_add(other.unpriced),
+        }
+    }
+
+    /// Adds what one asking of a model took, in an answer that is being given.
+    pub fn add_step(&mut self, event: &RunEvent) {
+        let RunEvent::StepEnded { usage, cost_micros, .. } = event else { return };
+        self.input = self.input.saturating_add(usage.input.unwrap_or_default());
+        self.output = self.output.saturating_add(usage.output.unwrap_or_default());
+        match cost_micros {
+            Some(micros) => self.micros = self.micros.saturating_add(*micros),
+            None => self.unpriced = 1,
+        }
+    }
 }
 
 /// What stands in for the places in a prompt, by name.

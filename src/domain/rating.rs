@@ -37,6 +37,12 @@ impl NewRating {
         }
         NOTE.check(&self.note)
     }
+
+    /// What somebody gives to a message now.
+    pub fn of(self, message_id: MessageId, rated_by: UserId, now: Timestamp) -> Rating {
+        let Self { rating, note } = self;
+        Rating { message_id, rated_by, rating, note, created_at: now, updated_at: now }
+    }
 }
 
 /// What somebody gave to a message.

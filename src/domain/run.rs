@@ -165,7 +165,9 @@ impl Spent {
         told.extend(tokens(self.usage.input, "in"));
         told.extend(tokens(self.usage.output, "out"));
         told.push(told_time(self.duration_ms));
-        told.extend(self.cost_micros.map(told_price));
+        // A service that failed before it began took nothing, and is not free for that.
+        let has_begun = |micros: &u64| *micros > 0 || self.usage.input.is_some();
+        told.extend(self.cost_micros.filter(has_begun).map(told_price));
         told.join(" · ")
     }
 }
@@ -290,7 +292,10 @@ mod tests {
 
         assert_eq!(spent.told(), "12\u{202f}345 in · 64 out · 1.5 s · $0.001204");
         assert_eq!(Spent { duration_ms: 80, ..Spent::default() }.told(), "80 ms");
-        assert_eq!(Spent { cost_micros: Some(0), ..Spent::default() }.told(), "0 ms · free");
+        let nothing = Spent { cost_micros: Some(0), ..Spent::default() };
+        assert_eq!(nothing.told(), "0 ms");
+        let usage = Usage { input: Some(5), ..Usage::default() };
+        assert_eq!(Spent { usage, ..nothing }.told(), "5 in · 0 ms · free");
         let dear = Spent { cost_micros: Some(2_345_678), ..Spent::default() };
         assert_eq!(dear.told(), "0 ms · $2.3456");
     }

@@ -12,11 +12,8 @@ use std::{
 };
 
 use axum::{Router, body::Body};
-use hyper::{Request, body::Incoming};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto::Builder,
-};
+use hyper::{Request, body::Incoming, server::conn::http1::Builder};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
@@ -27,18 +24,11 @@ use tower_service::Service;
 use super::{Peer, counts::Counts};
 use crate::domain::internet::neighbourhood;
 
-/// How long a client may leave what it is sent unread.
-const UNREAD_TIME: Duration = Duration::from_secs(120);
 /// How many connections strangers from one address may have, or from one house with many of IPv6.
 const FROM_ONE_ADDRESS: usize = 256;
-/// How often a connection of HTTP/2 is asked whether it is still there, and how long it may take to say so.
-const STILL_THERE: Duration = Duration::from_secs(30);
-/// How much a client may ask for at once on one connection of HTTP/2.
-const AT_ONCE: u32 = 256;
-/// The most bytes of a request's headers.
-const MAX_HEADER_BYTES: u32 = 64 * 1024;
-/// The most that is held of what a client has not taken yet, beside what the system holds.
-const MAX_UNREAD_BYTES: usize = 64 * 1024;
+/// The most bytes of a request's headers; and the most that is held of what a client has not taken yet, beside
+/// what the system holds.
+const MAX_HELD_BYTES: usize = 64 * 1024;
 /// How long to wait when the system has no further connection to give.
 const NO_MORE_FILES: Duration = Duration::from_millis(200);
 
@@ -59,11 +49,17 @@ pub struct Patience {
     pub first: Duration,
     /// To say it later: proxies keep connections open for a minute, to use them again.
     pub headers: Duration,
+    /// To take something of what they are sent.
+    pub unread: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { first: Duration::from_secs(30), headers: Duration::from_secs(75) }
+        Self {
+            first: Duration::from_secs(30),
+            headers: Duration::from_secs(75),
+            unread: Duration::from_secs(120),
+        }
     }
 }
 
@@ -111,7 +107,7 @@ pub async fn serve(
                 continue;
             }
         };
-        give_up_unread(&stream);
+        give_up_unread(&stream, patience.unread);
         // Words are small and must not wait for more of them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection will send late");
@@ -125,7 +121,7 @@ pub async fn serve(
             request.extensions_mut().insert(peer.clone());
             router.clone().call(request)
         });
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
         let (stopping, goes_on) = (stopping.clone(), goes_on.clone());
         tokio::spawn(async move {
             tokio::pin!(connection);
@@ -138,7 +134,7 @@ pub async fn serve(
                 }
             };
             if let Err(error) = done {
-                tracing::debug!(error, "a connection broke off");
+                tracing::debug!(%error, "a connection broke off");
             }
             drop((place, counted, goes_on));
         });
@@ -149,23 +145,20 @@ pub async fn serve(
     gone.recv().await.unwrap_or_default();
 }
 
-/// Lets the system end a connection whose other end reads nothing.
+/// Lets the system end a connection whose other end takes nothing.
 #[cfg(target_os = "linux")]
-fn give_up_unread(stream: &TcpStream) {
+fn give_up_unread(stream: &TcpStream, patience: Duration) {
     let socket = socket2::SockRef::from(stream);
-    if let Err(error) = socket.set_tcp_user_timeout(Some(UNREAD_TIME)) {
+    if let Err(error) = socket.set_tcp_user_timeout(Some(patience)) {
         tracing::debug!(%error, "a connection may be left unread");
     }
 }
 
 /// The system has no way to say so.
 #[cfg(not(target_os = "linux"))]
-fn give_up_unread(_: &TcpStream) {
-    const { assert!(!UNREAD_TIME.is_zero()) }
-}
+fn give_up_unread(_: &TcpStream, _: Duration) {}
 
-/// Ends when a client did not say in time what it wants; never when it did. Which language it speaks is found
-/// out before any clock of that language runs.
+/// Ends when a client did not say in time what it wants; never when it did.
 async fn silence(heard: &AtomicBool, patience: Duration) {
     tokio::time::sleep(patience).await;
     if heard.load(Ordering::Relaxed) {
@@ -183,23 +176,11 @@ async fn accept(
     Ok((stream, place))
 }
 
-fn builder(headers: Duration) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    // Of HTTP/1 this is the most of a request's headers, too.
-    const { assert!(MAX_UNREAD_BYTES == MAX_HEADER_BYTES as usize) };
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(headers)
-        .max_buf_size(MAX_UNREAD_BYTES);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .keep_alive_interval(STILL_THERE)
-        .keep_alive_timeout(STILL_THERE)
-        .max_concurrent_streams(AT_ONCE)
-        .max_send_buf_size(MAX_UNREAD_BYTES)
-        .max_header_list_size(MAX_HEADER_BYTES);
+/// A proxy may speak any language to the world: to us it speaks HTTP/1.1, where a connection gives one answer at
+/// a time and one client who does not read holds up nobody else's.
+fn builder(headers: Duration) -> Builder {
+    let mut builder = Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(headers).max_buf_size(MAX_HELD_BYTES);
     builder
 }
 
@@ -221,9 +202,12 @@ mod tests {
 
     /// A server that says "Hm.", for as long as the test goes on.
     async fn small(most: usize, patience: Patience) -> SocketAddr {
+        serving(Router::new().route("/", get(async || "Hm.")), most, patience).await
+    }
+
+    async fn serving(router: Router, most: usize, patience: Patience) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().route("/", get(async || "Hm."));
         let room = Room { most, trusted: Vec::new(), patience };
         tokio::spawn(serve(listener, router, room, std::future::pending()));
         address
@@ -255,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_never_says_what_they_want_is_let_go() {
-        let address = small(9, Patience { first: SOON, headers: NEVER }).await;
+        let address = small(9, Patience { first: SOON, headers: NEVER, unread: NEVER }).await;
         // Nothing, less than the name of a language, half a head, and a head that comes letter by letter.
         for words in ["", "GE", "GET / HTTP/1.1\r\nhost: x\r\nx-slow: "] {
             let mut stream = TcpStream::connect(address).await.unwrap();
@@ -294,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_begins_another_request_and_never_ends_it_is_let_go() {
-        let address = small(9, Patience { first: NEVER, headers: SOON }).await;
+        let address = small(9, Patience { first: NEVER, headers: SOON, unread: NEVER }).await;
         let mut stream = TcpStream::connect(address).await.unwrap();
         say(&mut stream, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
         hear(&mut stream).await;
@@ -304,22 +288,82 @@ mod tests {
         assert_eq!(rest(&mut stream).await, "");
     }
 
+    /// Tells that it is gone.
+    struct Held(mpsc::UnboundedSender<()>);
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            // Whoever would hear it may be gone first.
+            self.0.send(()).unwrap_or_default();
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn who_asks_and_does_not_read_is_let_go() {
+        let (tell, mut gone) = mpsc::unbounded_channel();
+        let endless = async move || {
+            let held = Held(tell.clone());
+            Body::from_stream(futures::stream::repeat_with(move || {
+                let Held(_) = &held;
+                Ok::<_, io::Error>("word ".repeat(1000))
+            }))
+        };
+        let patience = Patience { first: NEVER, headers: NEVER, unread: SOON };
+        let address = serving(Router::new().route("/", get(endless)), 9, patience).await;
+        let ask = async || {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            say(&mut stream, "GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
+            stream
+        };
+
+        let nothing = ask().await;
+        timeout(ENOUGH, gone.recv()).await.expect("who reads nothing is held for ever");
+        let mut little = ask().await;
+        let drip = async {
+            let mut pause = tokio::time::interval(SOON / 4);
+            while little.read_u8().await.is_ok() {
+                pause.tick().await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = drip => {}
+            told = timeout(ENOUGH, gone.recv()) => {
+                told.expect("who reads letter by letter is held for ever");
+            }
+        }
+        drop(nothing);
+    }
+
+    #[tokio::test]
+    async fn many_answers_at_once_on_one_connection_are_not_offered() {
+        let address = small(9, Patience::default()).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+
+        // How a client begins that speaks HTTP/2 without asking.
+        say(&mut stream, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+
+        let refused = rest(&mut stream).await;
+        assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 4"), "{refused}");
+    }
+
     #[tokio::test]
     async fn a_head_is_taken_up_to_its_limit_and_not_far_beyond() {
         let address = small(9, Patience::default()).await;
-        let asked = async |bytes: u32| {
+        let asked = async |bytes: usize| {
             let mut stream = TcpStream::connect(address).await.unwrap();
-            let long = "x".repeat(bytes as usize);
+            let long = "x".repeat(bytes);
             let head = format!("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-long: {long}");
             // Who says too much is not heard to the end.
             drop(stream.write_all(format!("{head}\r\n\r\n").as_bytes()).await);
             rest(&mut stream).await
         };
 
-        let taken = asked(MAX_HEADER_BYTES - 1024).await;
+        let taken = asked(MAX_HELD_BYTES - 1024).await;
         assert!(taken.starts_with("HTTP/1.1 200") && taken.ends_with("Hm."), "{taken}");
         // What is read at once may go beyond it.
-        let refused = asked(MAX_HEADER_BYTES * 3).await;
+        let refused = asked(MAX_HELD_BYTES * 3).await;
         assert!(refused.starts_with("HTTP/1.1 431"), "{refused}");
     }
 

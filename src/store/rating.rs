@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use super::{Link, StoreError, link::on};
 use crate::domain::{
     id::{ConversationId, MessageId, UserId},
-    rating::{NewRating, Rating},
+    rating::Rating,
     timestamp::Timestamp,
 };
 
@@ -34,22 +34,17 @@ impl From<RatingRow> for Rating {
 
 impl Link {
     /// Keeps what somebody gives to a message, instead of what they gave before.
-    pub async fn put_rating(
-        &mut self,
-        message: &MessageId,
-        user: &UserId,
-        given: &NewRating,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn put_rating(&mut self, given: &Rating) -> Result<(), StoreError> {
         const SQL: &str = "insert into rating
             (space_id, message_id, user_id, rating, note, created_at, updated_at)
-            values ($1, $2, $3, $4, $5, $6, $6)
+            values ($1, $2, $3, $4, $5, $6, $7)
             on conflict (space_id, message_id, user_id) do update set
                 rating = excluded.rating, note = excluded.note, updated_at = excluded.updated_at";
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
-            .bind(space.as_str()).bind(message.as_str()).bind(user.as_str())
-            .bind(i64::from(given.rating)).bind(&given.note).bind(at.0)
+            .bind(space.as_str()).bind(given.message_id.as_str()).bind(given.rated_by.as_str())
+            .bind(i64::from(given.rating)).bind(&given.note)
+            .bind(given.created_at.0).bind(given.updated_at.0)
             .execute(wire).await.map(drop)?);
         Ok(())
     }

@@ -260,6 +260,7 @@ async fn two_edits_are_merged_or_both_shown() {
     assert!(path.starts_with("/conflicts/"), "{path}");
     assert!(conflict.text.contains("eins") && conflict.text.contains("ONE"), "{}", conflict.text);
     assert!(conflict.text.contains("Back to the page"), "{}", conflict.text);
+    assert!(conflict.text.contains("eins\ntwo\nTHREE"), "what fits is joined: {}", conflict.text);
     let kept = path.trim_start_matches("/conflicts/");
     let fields = [("id", kept), ("revision", "3"), ("fields[body]", "eins\ntwo\nTHREE\n")];
     house.form("/fn/save_kept", &path, &fields).await;
@@ -269,6 +270,26 @@ async fn two_edits_are_merged_or_both_shown() {
     let answer = save("uno\ntwo\nthree\n", false).await;
     assert_eq!(answer.good()["state"], "conflict");
     assert!(answer.header("location").starts_with("/conflicts/"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_field_that_was_left_alone_is_in_nobodys_way() {
+    let house = House::new().await;
+    let page = made(&house, EntityKind::Page, "p", &[("title", "Notes"), ("body", "one")]).await;
+    let theirs = Change::new(page, Op::Update).set("title", "Better notes").set("body", "two");
+    house.submit(theirs).await.unwrap();
+    let mine = [("kind", "page"), ("id", "p"), ("revision", "1"), ("fields[title]", "Notes")];
+    let mine = [mine[0], mine[1], mine[2], mine[3], ("fields[body]", "three")];
+
+    let saved = house.form("/fn/save_entry", "/pages/p", &mine).await;
+
+    let (path, conflict) = followed(&house, &saved).await;
+    assert!(!conflict.text.contains("fields[title]"), "{}", conflict.text);
+    let kept = path.trim_start_matches("/conflicts/");
+    let fields = [("id", kept), ("revision", "2"), ("fields[body]", "three")];
+    house.form("/fn/save_kept", &path, &fields).await;
+    let now = house.read().await.entry::<PageFields>(&"p".into()).await.unwrap().fields;
+    assert_eq!((now.title.as_str(), now.body.as_str()), ("Better notes", "three"));
 }
 
 #[tokio::test]

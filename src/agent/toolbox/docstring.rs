@@ -22,8 +22,8 @@ const OTHERS: [&str; 9] = [
 /// A docstring in its parts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Docstring {
-    /// The first paragraph, on one line.
-    pub summary: String,
+    /// What stands before the first section: each paragraph on one line.
+    pub description: String,
     /// What is said of each parameter.
     pub parameters: BTreeMap<String, String>,
 }
@@ -32,7 +32,7 @@ impl Docstring {
     /// Reads a text whose indentation was taken away, as `inspect.getdoc` does.
     pub fn read(text: &str) -> Self {
         let mut parameters = BTreeMap::new();
-        let mut summary = Vec::new();
+        let mut paragraphs: Vec<Vec<&str>> = vec![Vec::new()];
         let mut is_over = false;
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
@@ -58,12 +58,14 @@ impl Docstring {
             } else if OTHERS.contains(&word.as_str()) || line.starts_with(':') {
                 is_over = true;
             } else if line.trim().is_empty() {
-                is_over |= !summary.is_empty();
-            } else if !is_over {
-                summary.push(line.trim());
+                paragraphs.push(Vec::new());
+            } else if !is_over && let Some(paragraph) = paragraphs.last_mut() {
+                paragraph.push(line.trim());
             }
         }
-        Self { summary: summary.join(" "), parameters }
+        let written = paragraphs.iter().filter(|paragraph| !paragraph.is_empty());
+        let written: Vec<String> = written.map(|paragraph| paragraph.join(" ")).collect();
+        Self { description: written.join("\n\n"), parameters }
     }
 }
 
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_paragraph_describes_and_args_describe_parameters() {
+    fn all_before_the_sections_describes_and_args_describe_parameters() {
         let read = Docstring::read(
             "Project savings\nover some years.\n\nMonthly, at the end.\n\nArgs:\n    years: How \
              long,\n        in years.\n    rate (float): Percent: a year.\n\n    **more: What \
@@ -123,7 +125,7 @@ mod tests {
         );
 
         let expected = Docstring {
-            summary: "Project savings over some years.".into(),
+            description: "Project savings over some years.\n\nMonthly, at the end.".into(),
             parameters: parameters(&[
                 ("years", "How long, in years."),
                 ("rate", "Percent: a year."),
@@ -140,19 +142,19 @@ mod tests {
         );
 
         let expected = Docstring {
-            summary: "Adds.".into(),
+            description: "Adds.".into(),
             parameters: parameters(&[("a", "The first, of two."), ("b", "The second.")]),
         };
         assert_eq!(read, expected);
     }
 
     #[test]
-    fn a_text_without_sections_is_a_summary_and_nothing_is_nothing() {
+    fn a_text_without_sections_is_a_description_and_nothing_is_nothing() {
         assert_eq!(
             Docstring::read("Adds."),
-            Docstring { summary: "Adds.".into(), ..Docstring::default() }
+            Docstring { description: "Adds.".into(), ..Docstring::default() }
         );
         assert_eq!(Docstring::read(""), Docstring::default());
-        assert_eq!(Docstring::read("Args:\n").summary, "");
+        assert_eq!(Docstring::read("Args:\n").description, "");
     }
 }

@@ -6,6 +6,7 @@
 
 use std::{
     collections::VecDeque,
+    error::Error,
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Arc, Mutex as StdMutex, PoisonError},
@@ -18,10 +19,11 @@ use rmcp::{
         CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ContentBlock,
         Implementation, ResourceContents,
     },
-    service::RunningService,
+    service::{ClientInitializeError, RunningService},
     transport::{
-        StreamableHttpClientTransport, async_rw::AsyncRwTransport,
-        streamable_http_client::StreamableHttpClientTransportConfig,
+        StreamableHttpClientTransport,
+        async_rw::AsyncRwTransport,
+        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
     },
 };
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -283,7 +285,7 @@ impl Server {
                 let transport = AsyncRwTransport::new(from, to).with_max_line_length(MAX_MESSAGE);
                 let service = us.serve(transport).await.map_err(|error| {
                     let said = complaints.told();
-                    format!("{}.{said}", secrets.hide_in(&error.to_string()))
+                    format!("{}.{said}", secrets.hide_in(&unmet(&error)))
                 })?;
                 Ok(Connection::over(service, Some(program), secrets))
             }
@@ -292,7 +294,8 @@ impl Server {
                     .max_sse_event_size(MAX_MESSAGE);
                 let mut secrets = Secrets::default();
                 if let Some(token) = token {
-                    let key = self.providers.key(token).map_err(|error| error.message)?;
+                    let key = self.providers.key(token);
+                    let key = key.map_err(|error| format!("{}.", error.message))?;
                     config = config.auth_header(key.expose());
                     secrets = Secrets::of_token(key);
                 }
@@ -300,7 +303,7 @@ impl Server {
                 let transport = StreamableHttpClientTransport::with_client(client, config);
                 let service = us.serve(transport).await;
                 let service =
-                    service.map_err(|error| format!("{}.", secrets.hide_in(&error.to_string())))?;
+                    service.map_err(|error| format!("{}.", secrets.hide_in(&unmet(&error))))?;
                 Ok(Connection::over(service, None, secrets))
             }
         }
@@ -397,10 +400,32 @@ impl Complaints {
     }
 }
 
+/// Why a server did not begin to speak, without the names of what carries its words.
+fn unmet(error: &ClientInitializeError) -> String {
+    let error = match error {
+        ClientInitializeError::TransportError { error, .. } => &error.error,
+        ClientInitializeError::ConnectionClosed(_) => return "it ended before it answered".into(),
+        other => return other.to_string(),
+    };
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => {
+            let mut cause: &dyn Error = error;
+            while let Some(deeper) = cause.source() {
+                cause = deeper;
+            }
+            format!("it cannot be reached ({cause})")
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// What went wrong, in the server's words where it has some.
 fn told(error: &ServiceError, secrets: &Secrets) -> String {
     match error {
         ServiceError::McpError(error) => secrets.hide_in(&error.message),
+        ServiceError::TransportSend(error) => {
+            format!("{}.", secrets.hide_in(&error.error.to_string()))
+        }
         other => format!("{}.", secrets.hide_in(&other.to_string())),
     }
 }

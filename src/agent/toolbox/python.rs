@@ -20,6 +20,8 @@ use crate::{
     sandbox::{End, Files, Outcome, Program, Sandbox, What, limits},
 };
 
+/// The most that a model is told of what a function does, in bytes.
+const MAX_DESCRIPTION: usize = 4000;
 /// So many of the last lines of a traceback are told.
 const TRACEBACK_LINES: usize = 12;
 /// As much of what a function prints is told.
@@ -126,13 +128,14 @@ pub async fn tool(
         }
         name_kind(schema);
     }
-    let warning = read.summary.is_empty().then(|| {
+    let warning = read.description.is_empty().then(|| {
         format!(
             "{}:{function} has no docstring, so a model sees its signature and nothing else.",
             module.path
         )
     });
-    let description = if read.summary.is_empty() { signature } else { read.summary };
+    let mut description = if read.description.is_empty() { signature } else { read.description };
+    description.truncate(description.floor_char_boundary(MAX_DESCRIPTION));
     let (name, schema) = (function.to_owned(), Value::Object(parameters));
     let spec = ToolSpec { name, description, schema };
     let does = Arc::new(PythonFunction {

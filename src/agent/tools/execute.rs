@@ -9,7 +9,7 @@ use crate::{
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
-        playground::EXECUTE,
+        playground::{CHANGED, EXECUTE},
         virtual_file::{FileChange, FileInfo, FilePath},
     },
     sandbox::{self, End, Outcome, Program},
@@ -57,8 +57,9 @@ impl Tool for Execute {
         let done: Vec<String> = changes
             .iter()
             .map(|change| {
-                let done = if change.content.is_some() { "wrote" } else { "deleted" };
-                format!("It {done} “{}”.", change.path)
+                let [wrote, deleted] = CHANGED;
+                let done = if change.content.is_some() { wrote } else { deleted };
+                format!("{done}{}”.", change.path)
             })
             .collect();
         let merged = agent.merge_files(scope, place, desk.call, &given, changes).await;

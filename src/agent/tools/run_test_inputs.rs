@@ -92,7 +92,7 @@ impl Tool for RunTestInputs {
             return Err(ToolError::TellModel("The persona has no test inputs yet.".into()));
         }
         if ids.len() > MAX_INPUTS {
-            let told = format!("That are {}; name at most {MAX_INPUTS} by id.", ids.len());
+            let told = format!("Those are {}; name at most {MAX_INPUTS} by id.", ids.len());
             return Err(ToolError::TellModel(told));
         }
         let mut inputs = desk.read().await?.test_inputs(&desk.persona).await?;

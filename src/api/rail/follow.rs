@@ -26,7 +26,7 @@ use crate::{
     },
     domain::{
         error::ApiError,
-        event::{RunEvent, Stamped, fold},
+        event::{RunEvent, Stamped, fold, not_ready},
         id::{CallId, MessageId, PartId, RunId},
         message::{Part, PartBody, ToolCall, ToolResult},
         run::Run,
@@ -238,9 +238,10 @@ impl Following {
                     }
                 }
                 RunEvent::Retrying { reason, attempt, .. } => {
-                    patches.push(
-                        self.foot(Some(format!("{reason} Asking again (attempt {attempt})…"))),
-                    );
+                    patches.push(self.foot(Some(format!(
+                        "{} Asking again (attempt {attempt})…",
+                        not_ready(&reason)
+                    ))));
                 }
                 RunEvent::Started { .. }
                 | RunEvent::StepStarted { .. }

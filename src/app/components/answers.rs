@@ -413,6 +413,11 @@ pub fn AnswerBox(
 fn answer(shown: &ShownAnswer) -> AnyView {
     let ShownAnswer { answer, html, attempt } = shown;
     let words = answer.text.trim_end().to_owned();
+    let told = match (answer.status, &answer.error) {
+        (_, Some(error)) => Some(("problem", error.to_string())),
+        (RunStatus::Stopped, None) => Some(("faint", "Stopped. What was said is kept.".to_owned())),
+        _ => None,
+    };
     let text = match answer.status {
         RunStatus::Queued => view! { <p class="faint">"Waiting for its turn…"</p> }.into_any(),
         RunStatus::Running if words.is_empty() && *attempt > 0 => {
@@ -423,7 +428,9 @@ fn answer(shown: &ShownAnswer) -> AnyView {
         }
         RunStatus::Running => view! { <p class="streaming">{words}</p> }.into_any(),
         RunStatus::Done | RunStatus::Stopped | RunStatus::Failed | RunStatus::Interrupted => {
-            if words.is_empty() {
+            if words.is_empty() && told.is_some() {
+                ().into_any()
+            } else if words.is_empty() {
                 view! { <p class="faint">"It said nothing."</p> }.into_any()
             } else if html.is_empty() {
                 view! { <p class="streaming">{words}</p> }.into_any()
@@ -432,12 +439,7 @@ fn answer(shown: &ShownAnswer) -> AnyView {
             }
         }
     };
-    let told = match (answer.status, &answer.error) {
-        (_, Some(error)) => Some(error.to_string()),
-        (RunStatus::Stopped, None) => Some("Stopped. What was said is kept.".to_owned()),
-        _ => None,
-    };
-    view! { {text} {told.map(|told| view! { <p class="problem" role="status">{told}</p> })} }
+    view! { {text} {told.map(|(class, told)| view! { <p class=class role="status">{told}</p> })} }
         .into_any()
 }
 

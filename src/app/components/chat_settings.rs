@@ -127,7 +127,9 @@ pub fn ChatSettingsDrawer(
             </form>
             {members.into_iter().map(|member| {
                 let href = format!("/personas/{}/roleplay", member.persona_id);
-                view! { <p class="small"><a href=href>"What roleplay knows of " {member.name}</a></p> }
+                // Nobody may have been there to draw it when the chat began.
+                let told = member.roleplay_data.is_none().then_some(": nothing yet. It can be drawn or written there.");
+                view! { <p class="small"><a href=href>"What roleplay knows of " {member.name}</a> {told}</p> }
             }).collect_view()}
         </Workbench>
     }

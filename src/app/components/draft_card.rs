@@ -244,7 +244,7 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
                     <WrittenOut text=yours.clone()/>
                 }
             }).collect_view()}
-            <p><button class="button" name="take" value="edited">"Save the left text"</button></p>
+            <p><button class="button" name="take" value="edited">"Save the draft’s text"</button></p>
         </form>
         <Reject draft place/>
     }
@@ -274,10 +274,12 @@ fn Decided(draft: Proposal, place: &'static str) -> impl IntoView {
         _ => None,
     };
     view! {
-        <details id=format!("{place}-words-{id}") class="draft-words">
-            <summary class="small">"What it says"</summary>
-            {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
-        </details>
+        {(!draft.diff.is_empty()).then(|| view! {
+            <details id=format!("{place}-words-{id}") class="draft-words">
+                <summary class="small">"What it says"</summary>
+                {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
+            </details>
+        })}
         <div class="row tight small">
             {told}
             {(!note.is_empty()).then(|| view! { <q>{note}</q> })}

@@ -90,7 +90,7 @@ pub fn EntryForm(
                     </button>
                 </div>
             </header>
-            <p class="moved small" role="status">"This was changed elsewhere. When you save, your text is merged with it."</p>
+            <p class="moved small" role="status">"This was changed elsewhere. When you save, your text is merged with it, or both are shown."</p>
             <p class="merged small" role="status">{MERGED}</p>
             {children()}
         </form>

@@ -74,6 +74,7 @@ pub fn PictureView(
             }
             .into_any()
         }
+        PictureState::Queued if problem.is_some() => waiting("Tried again by itself…", problem),
         PictureState::Queued => waiting("Queued…", problem),
         PictureState::Drawing => waiting("Being made…", problem),
         PictureState::Failed => {

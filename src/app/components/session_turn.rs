@@ -17,7 +17,7 @@ use crate::{
     domain::{
         id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
         message::{MESSAGE, Message, Part, PartBody, Role, ToolCall},
-        playground::EXECUTE,
+        playground::{CHANGED, EXECUTE},
         run::Run,
         timestamp::Timestamp,
         tree::PathMessage,
@@ -144,11 +144,14 @@ fn written_steps(
     session: &ConversationId,
     message: &Message,
 ) -> Option<impl IntoView + use<>> {
-    // A program that fails keeps what it wrote before.
     let done = |call: &ToolCall| {
-        message.parts.iter().any(|part| {
-            matches!(&part.body, PartBody::ToolResult(result) if result.call == call.call
-                && (!result.is_error || call.name == EXECUTE))
+        message.parts.iter().any(|part| match &part.body {
+            PartBody::ToolResult(result) if result.call == call.call => {
+                // A program that fails keeps what it wrote before, and one that succeeds may write nothing.
+                let told = CHANGED.iter().any(|told| result.output.contains(told));
+                if call.name == EXECUTE { told } else { !result.is_error }
+            }
+            _ => false,
         })
     };
     let calls: Vec<(String, String)> = message

@@ -37,10 +37,8 @@ pub fn SpanActions(
         }
         _ => None,
     };
-    // A model that answered as itself has no playground: it is gone on with in the terminal.
-    let bare = summary.persona_id.as_str().is_empty();
     let over = summary.status.is_over();
-    let other = (over && !bare).then(|| match &span.what {
+    let other = over.then(|| match &span.what {
         What::LlmCall { step, .. } => {
             Some(prompt_form(&summary, *step, &system, asked.as_deref()).into_any())
         }
@@ -75,9 +73,6 @@ pub fn SpanActions(
             {draft.map(|draft| view! { <a class="button quiet small" href=draft rel="external">"The draft"</a> })}
         </div>
         {other.flatten()}
-        {(over && bare).then(|| view! {
-            <p class="faint small">"A model answered here as itself. Go on with it in the terminal."</p>
-        })}
     }
 }
 
@@ -91,11 +86,20 @@ fn step_after(trace: &Trace, call: &CallId) -> u32 {
     asked.unwrap_or_default() + 1
 }
 
+/// Whether a model answered as itself: that is no persona's, and has no playground.
+fn is_bare(trace: &TraceSummary) -> bool {
+    trace.persona_id.as_str().is_empty()
+}
+
 /// Where a run goes on from here.
 fn told_where(trace: &TraceSummary) -> &'static str {
     match trace.source {
         ConversationKind::Playground => {
             "It goes on as a branch of its own session; this run stays as it is beside it."
+        }
+        _ if is_bare(trace) => {
+            "It goes on in a new session of the terminal, with what was said until then; this run stays \
+             as it is."
         }
         ConversationKind::Chat
         | ConversationKind::Companion
@@ -121,13 +125,13 @@ fn prompt_form(
             <form method="post" action=RunOn::url() class="stack" data-quiet>
                 <input type="hidden" name="run" value=trace.id.to_string()/>
                 <input type="hidden" name="step" value=step.to_string()/>
-                {match system.is_empty() {
+                {match system.is_empty() && !is_bare(trace) {
                     // Of a run from before this was kept.
                     true => view! { <p class="faint small">"What it was told is not kept: it is told the persona’s prompt."</p> }.into_any(),
                     false => view! {
                         <div class="field">
                             <label for="run-on-prompt">"What the model is told"</label>
-                            <textarea id="run-on-prompt" name="system_prompt" rows="12" required maxlength=SYSTEM_PROMPT.max_chars inner_html=written(system)></textarea>
+                            <textarea id="run-on-prompt" name="system_prompt" rows="12" required=!is_bare(trace) maxlength=SYSTEM_PROMPT.max_chars inner_html=written(system)></textarea>
                         </div>
                     }.into_any(),
                 }}

@@ -180,10 +180,11 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
     }
 }
 
-/// The first words of what a tool is given.
+/// The first words of what a tool is given: where it works, if that is said.
 fn brief(input: &serde_json::Value) -> String {
-    let first =
-        input.as_object().and_then(|fields| fields.values().find_map(|value| value.as_str()));
+    let first = input["path"]
+        .as_str()
+        .or_else(|| input.as_object()?.values().find_map(|value| value.as_str()));
     first.and_then(|text| text.lines().next()).unwrap_or_default().chars().take(60).collect()
 }
 
@@ -213,7 +214,8 @@ pub fn TurnFoot(
         Some(StopReason::Limit) => Some("A limit ended the answer here.".into()),
         _ => None,
     });
-    let spent = (turn.role == Role::Assistant && !going_on)
+    // Of what came from a file or was put in other words, no model is known.
+    let spent = (turn.role == Role::Assistant && !going_on && !turn.model.is_empty())
         .then(|| format!("{} · {}", turn.model, turn.spent.told()));
     let trace = run.as_ref().filter(|_| !going_on).map(|run| format!("/traces/{}", run.id));
     let can_retry = run.as_ref().is_some_and(|run| run.can_retry());

@@ -179,7 +179,6 @@ fn shown(open: ChatData, see: Option<MessageId>) -> impl IntoView {
     view! {
         <PageTitle text=title/>
         <Head chat=chat.clone() leaf=end.clone()/>
-        <MovedOn chat=chat.id.clone() members=members.clone()/>
         {(moved && pruned.is_none()).then(|| view! { <p class="told small">"That branch is pruned; this one is shown instead."</p> })}
         {stray.then(|| view! { <p class="told small">"That message is not in this chat; this is where you were instead."</p> })}
         <div id="chat" class="chat" data-chat=chat.id.to_string() data-leaf=end data-reply=reply data-follow=follows data-new=fresh>
@@ -204,6 +203,7 @@ fn shown(open: ChatData, see: Option<MessageId>) -> impl IntoView {
                 })}
             </ol>
             <ChatLine chat=chat.id.clone() members=members.clone() line/>
+            <MovedOn chat=chat.id.clone() members/>
             {newer_elsewhere.map(|newer| view! { <Elsewhere chat=chat.id.clone() newer/> })}
             {pruned.map(|node| view! { <Pruned node/> })}
             {estimate.map(|estimate| {

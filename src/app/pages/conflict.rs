@@ -66,32 +66,34 @@ fn shown(kept: KeptText) -> impl IntoView {
             <h1>{heading}</h1>
             <a class="button quiet" href=kept.path>{back}</a>
         </header>
-        <p>{told}</p>
-        {revision.map(|revision| view! {
-            <form class="trouble" method="post" action=SaveKept::url()>
-                <p>"Change your text as you like and save it, or leave it."</p>
-                <input type="hidden" name="id" value=id/>
-                <input type="hidden" name="revision" value=revision.to_string()/>
-                {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| {
-                    let rows = yours.lines().count().max(theirs.lines().count()).clamp(1, 12);
-                    view! {
-                        <div class="both">
-                            <label>
-                                "Your " {field_label(&field).to_owned()}
-                                <textarea name=format!("fields[{field}]") rows=rows inner_html=written(&yours)></textarea>
-                            </label>
-                            {(!kept.is_new).then(|| view! {
+        <div class="stack">
+            <p>{told}</p>
+            {revision.map(|revision| view! {
+                <form class="trouble" method="post" action=SaveKept::url()>
+                    <p>"Change your text as you like and save it, or leave it."</p>
+                    <input type="hidden" name="id" value=id/>
+                    <input type="hidden" name="revision" value=revision.to_string()/>
+                    {kept.texts.into_iter().map(|Conflict { field, yours, theirs, .. }| {
+                        let rows = yours.lines().count().max(theirs.lines().count()).clamp(1, 12);
+                        view! {
+                            <div class="both">
                                 <label>
-                                    "Saved now"
-                                    <textarea readonly rows=rows inner_html=written(&visible(theirs))></textarea>
+                                    "Your " {field_label(&field).to_owned()}
+                                    <textarea name=format!("fields[{field}]") rows=rows inner_html=written(&yours)></textarea>
                                 </label>
-                            })}
-                        </div>
-                        <WrittenOut text=yours/>
-                    }
-                }).collect_view()}
-                <p class="row"><button class="button">"Save mine"</button></p>
-            </form>
-        })}
+                                {(!kept.is_new).then(|| view! {
+                                    <label>
+                                        "Saved now"
+                                        <textarea readonly rows=rows inner_html=written(&visible(theirs))></textarea>
+                                    </label>
+                                })}
+                            </div>
+                            <WrittenOut text=yours/>
+                        }
+                    }).collect_view()}
+                    <p class="row"><button class="button">"Save mine"</button></p>
+                </form>
+            })}
+        </div>
     }
 }

@@ -113,10 +113,14 @@ fn MemberRow(own: UserId, member: Member) -> impl IntoView {
                     <input type="hidden" name="user" value=user.clone()/>
                     <button class="button quiet small">"New password…"</button>
                 </form>
-                <form method="post" action="/people/remove">
-                    <input type="hidden" name="user" value=user/>
-                    <button class="button bad small">"Remove"</button>
-                </form>
+                <details class="popover">
+                    <summary class="button quiet small">"Remove…"</summary>
+                    <form method="post" action="/people/remove" class="popup">
+                        <input type="hidden" name="user" value=user.clone()/>
+                        <p>"They come into this Space no more, and their tokens for it end."</p>
+                        <button class="button bad">"Remove " {user}</button>
+                    </form>
+                </details>
             </span>
         </li>
     }

@@ -80,7 +80,10 @@ fn shown(RefData { entry, can_fetch }: RefData) -> AnyView {
                                 None => "Not fetched".into_any(),
                             }}
                         </span>
-                        {fetches.then(|| view! { <button class="button quiet small" form="fetch-ref">"Fetch text"</button> })}
+                        {fetches.then(|| view! {
+                            <span class="faint small unsaved">"Save before fetching"</span>
+                            <button class="button quiet small" form="fetch-ref">"Fetch text"</button>
+                        })}
                     </span>
                 </header>
                 <textarea

@@ -58,26 +58,28 @@ fn shown(persona: EditedPersona) -> impl IntoView {
                 <a class="button quiet" href=versions>"Versions"</a>
             </div>
         </header>
-        <form method="post" action=SaveRoleplay::url() class="stack" data-quiet data-save=format!("roleplay {id}") data-told="Saved.">
+        <div class="stack">
             <p class="small">{told}</p>
-            <input type="hidden" name="id" value=id.to_string()/>
-            <input type="hidden" name="revision" value=revision.to_string()/>
-            <div class="field">
-                <label for="roleplay-summary">"Who it is, in a few sentences"</label>
-                <textarea id="roleplay-summary" name="summary" rows="6" maxlength=ROLEPLAY.max_chars inner_html=written(&data.summary)></textarea>
-            </div>
-            <div class="field">
-                <label for="roleplay-appearance">"How it looks"</label>
-                <textarea id="roleplay-appearance" name="appearance" rows="5" maxlength=ROLEPLAY.max_chars inner_html=written(&data.appearance)></textarea>
-                <small class="faint">"Leave both empty to have them drawn anew when the next chat starts."</small>
-            </div>
-            <p class="row tight"><button class="button">"Save"</button></p>
-        </form>
-        {(!is_made).then(|| view! {
-            <form method="post" action=DrawRoleplay::url() data-quiet>
+            {(!is_made).then(|| view! {
+                <form method="post" action=DrawRoleplay::url() data-quiet>
+                    <input type="hidden" name="id" value=id.to_string()/>
+                    <button class="button quiet">"Draw it from the persona now"</button>
+                </form>
+            })}
+            <form method="post" action=SaveRoleplay::url() class="stack" data-quiet data-save=format!("roleplay {id}") data-told="Saved.">
                 <input type="hidden" name="id" value=id.to_string()/>
-                <button class="button quiet">"Draw it from the persona now"</button>
+                <input type="hidden" name="revision" value=revision.to_string()/>
+                <div class="field">
+                    <label for="roleplay-summary">"Who it is, in a few sentences"</label>
+                    <textarea id="roleplay-summary" name="summary" rows="6" maxlength=ROLEPLAY.max_chars inner_html=written(&data.summary)></textarea>
+                </div>
+                <div class="field">
+                    <label for="roleplay-appearance">"How it looks"</label>
+                    <textarea id="roleplay-appearance" name="appearance" rows="5" maxlength=ROLEPLAY.max_chars inner_html=written(&data.appearance)></textarea>
+                    <small class="faint">"Leave both empty to have them drawn anew when the next chat starts."</small>
+                </div>
+                <p class="row tight"><button class="button">"Save"</button></p>
             </form>
-        })}
+        </div>
     }
 }

@@ -485,6 +485,9 @@ pub async fn run_on(
         model: Some(model).filter(|model| !model.is_empty()),
     };
     let (session, run) = desk.agent.run_on(&desk.scope, &run, rerun).await?;
-    leptos_axum::redirect(&format!("/playground/{}/{}", session.persona_id, session.id));
+    leptos_axum::redirect(&match session {
+        Some(session) => format!("/playground/{}/{}", session.persona_id, session.id),
+        None => format!("/terminal/{}", run.conversation_id),
+    });
     Ok(run.id)
 }

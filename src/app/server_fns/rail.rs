@@ -31,6 +31,7 @@ pub async fn say(
         agent::{ChatWords, Follows},
         state::{chat_at, desk, device, is_plain_form, quoting, session_at, viewed},
     };
+    use leptos_router::location::Url;
 
     let desk = desk()?;
     if let Some((persona, session)) = session_at(&at).filter(|_| !aside) {
@@ -64,6 +65,10 @@ pub async fn say(
     }
     let view = viewed(&desk, &at, &marked).await?;
     let run = desk.agent.say(&desk.scope, &view.listener, &words, Some(view.context)).await?;
+    // Where there is no panel, the answer stands in a document of its own.
+    if is_plain_form() {
+        leptos_axum::redirect(&format!("/rail?whole=1&at={}", Url::escape(&at)));
+    }
     Ok(run.id)
 }
 

@@ -17,7 +17,7 @@ use crate::{
     },
     domain::{
         error::ApiError,
-        event::{RunEvent, Stamped},
+        event::{RunEvent, Stamped, not_ready},
         id::RunId,
         run::RunStatus,
     },
@@ -176,7 +176,8 @@ impl Printer<'_> {
             }
             RunEvent::ToolCall { .. } => self.close_line()?,
             RunEvent::Retrying { wait_ms, reason, .. } => {
-                notice(&format!("{reason} Trying again in {:.1} s.", *wait_ms as f64 / 1000.0));
+                let (told, seconds) = (not_ready(reason), *wait_ms as f64 / 1000.0);
+                notice(&format!("{told} Trying again in {seconds:.1} s."));
             }
             RunEvent::Ended { status, error, .. } => {
                 self.close_line()?;

@@ -69,7 +69,9 @@ pub fn show_talk(session: &TerminalSession, talk: &TerminalTalk) {
     if talk.earlier.is_some() {
         notice("… (earlier messages are not shown)");
     }
-    for message in &talk.messages {
+    // An answer that goes on is printed from its beginning.
+    let going_on = talk.going_on().map(|run| &run.reply_id);
+    for message in talk.messages.iter().filter(|message| Some(&message.id) != going_on) {
         notice(&shown(message));
     }
 }

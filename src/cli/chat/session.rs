@@ -96,7 +96,7 @@ async fn begin(
     let file = read_settings(args)?;
     let new = NewTerminal {
         description: flags.description.clone().unwrap_or_default(),
-        settings: file.settings.clone(),
+        settings: file.settings_beside(&flags),
         overrides: TerminalChanges { description: None, ..flags.clone() },
     };
     let session = stage.create(new).await.map_err(|error| refused(error, &file, &flags))?;

@@ -9,8 +9,8 @@ use crate::{
     domain::{
         error::ApiError,
         terminal::{
-            MAX_WINDOW_SIZE, ManagerKind, Speaker, SystemPrompt, TerminalChanges, TerminalSettings,
-            WINDOW_SIZE,
+            MAX_WINDOW_SIZE, ManagerKind, PERSONA, Speaker, SystemPrompt, TerminalChanges,
+            TerminalSettings, WINDOW_SIZE,
         },
     },
 };
@@ -38,6 +38,14 @@ impl SettingsFile {
     pub fn place_of(&self, key: &str) -> Option<String> {
         let known = self.lines.iter().find(|(known, _)| *known == key)?;
         Some(format!("{}, line {}", self.path.display(), known.1))
+    }
+
+    /// What a session begins with that options say this of: a persona that they name speaks with its own
+    /// prompt, and not with the one that is here for everybody.
+    pub fn settings_beside(&self, flags: &TerminalChanges) -> TerminalSettings {
+        let named = flags.model.as_deref().is_some_and(|model| model.trim().starts_with(PERSONA));
+        let prompt = self.settings.system_prompt.clone().filter(|_| !named);
+        TerminalSettings { system_prompt: prompt, ..self.settings.clone() }
     }
 }
 

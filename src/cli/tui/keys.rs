@@ -72,7 +72,7 @@ impl State {
         match &mut self.over {
             Over::Review(review) => review.paste(text),
             Over::Models(Models { list: Some(list) }) => {
-                list.filter.edit(Edit::Insert(super::clean::clean_line(&text)));
+                list.narrow(Edit::Insert(super::clean::clean_line(&text)));
             }
             Over::Nothing => match &mut self.focus {
                 Focus::Writing => self.input.edit(Edit::Insert(text)),

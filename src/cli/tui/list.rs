@@ -1,11 +1,14 @@
 //! A list with a cursor, of which one can see those that have some words in them.
 
-use super::input::Input;
+use super::input::{Edit, Input};
 
 /// Something that can be listed.
 pub trait Listed {
     /// The words by which it is found.
     fn words(&self) -> String;
+
+    /// Whether this is its whole name.
+    fn is_called(&self, name: &str) -> bool;
 }
 
 /// A list with a cursor.
@@ -50,6 +53,16 @@ impl<T: Listed> List<T> {
         self.at = self.at().saturating_add_signed(step).min(last);
     }
 
+    /// Writes, to see fewer: the cursor goes to what is called like that, or else to the first.
+    pub fn narrow(&mut self, edit: Edit) {
+        let before = self.filter.text().to_owned();
+        self.filter.edit(edit);
+        let name = self.filter.text().trim();
+        if self.filter.text() != before {
+            self.at = self.seen().iter().position(|row| row.is_called(name)).unwrap_or_default();
+        }
+    }
+
     /// Looks at other rows, with the cursor on the one that it was on; when that is gone, where it was.
     pub fn fill(&mut self, rows: Vec<T>, is_same: impl Fn(&T, &T) -> bool)
     where
@@ -66,11 +79,14 @@ impl<T: Listed> List<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::tui::input::Edit;
 
     impl Listed for &'static str {
         fn words(&self) -> String {
             (*self).to_owned()
+        }
+
+        fn is_called(&self, name: &str) -> bool {
+            *self == name
         }
     }
 
@@ -81,15 +97,27 @@ mod tests {
         list.go(5);
         assert_eq!(list.chosen(), Some(&"three"));
 
-        list.filter.edit(Edit::Insert("O".into()));
+        list.narrow(Edit::Insert("O".into()));
 
         assert_eq!(list.seen(), [&"one", &"two"]);
-        assert_eq!(list.chosen(), Some(&"two"));
-        list.go(-5);
         assert_eq!(list.chosen(), Some(&"one"));
-        list.filter.edit(Edit::Insert("x".into()));
+        list.go(5);
+        assert_eq!(list.chosen(), Some(&"two"));
+        list.narrow(Edit::Insert("x".into()));
         assert_eq!(list.chosen(), None);
     }
+
+    #[test]
+    fn a_name_that_is_written_whole_is_chosen_before_longer_ones() {
+        let mut list = List::new(vec!["big-5-5", "big-5", "small"], |row| *row == "small");
+
+        list.narrow(Edit::Insert("big".into()));
+        assert_eq!(list.chosen(), Some(&"big-5-5"));
+
+        list.narrow(Edit::Insert("-5".into()));
+        assert_eq!(list.chosen(), Some(&"big-5"));
+    }
+
     #[test]
     fn the_cursor_stays_on_its_row_when_that_moves() {
         let mut list = List::new(vec!["one", "two", "three"], |row| *row == "two");

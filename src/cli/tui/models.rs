@@ -19,6 +19,10 @@ impl Listed for Model {
     fn words(&self) -> String {
         format!("{} {} {}", self.id, self.label, self.service)
     }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.id == name
+    }
 }
 
 /// The list of models.
@@ -65,7 +69,7 @@ impl Models {
                 KeyCode::Up => list.go(-1),
                 KeyCode::PageDown => list.go(10),
                 KeyCode::PageUp => list.go(-10),
-                _ => edit(key).into_iter().for_each(|edit| list.filter.edit(edit)),
+                _ => edit(key).into_iter().for_each(|edit| list.narrow(edit)),
             }
         }
         Came::Stay(Vec::new())

@@ -189,17 +189,19 @@ fn all_models(frame: &mut Frame<'_>, area: Rect, open: &Models, state: &State) {
     let shown = last_row(list.filter.shown(usize::from(area.width).saturating_sub(3)));
     let cursor = typed(frame, one_row(area, 1), &shown, "/ ", theme.text());
     frame.set_cursor_position(cursor);
+    let longest = list.seen().iter().map(|model| width(&clean_line(&model.id))).max();
+    let names = longest.unwrap_or_default().min(usize::from(area.width) / 2);
     rows(frame, below(area, 2), list, theme, |model, columns| {
-        model_row(model, model.id == state.session.settings.model, columns)
+        model_row(model, model.id == state.session.settings.model, names, columns)
     });
 }
 
-fn model_row(model: &Model, current: bool, columns: usize) -> String {
+fn model_row(model: &Model, current: bool, names: usize, columns: usize) -> String {
     let mark = if current { '*' } else { ' ' };
     let abilities: Vec<&str> = model.abilities().collect();
     let told = format!("{} · {}", clean_line(&model.label), abilities.join(", "));
     let told = told.trim_end_matches([' ', '·']);
-    fit(&format!("{mark} {:<24} {told}", clean_line(&model.id)), columns)
+    fit(&format!("{mark} {:<names$}  {told}", clean_line(&model.id)), columns)
 }
 
 fn drafts(frame: &mut Frame<'_>, area: Rect, open: &Review, theme: Theme) {

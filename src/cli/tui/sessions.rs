@@ -18,6 +18,10 @@ impl Listed for TerminalSession {
     fn words(&self) -> String {
         format!("{} {} {}", self.id, self.description, self.settings.model)
     }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.description == name
+    }
 }
 
 /// What is done in the list.
@@ -109,7 +113,7 @@ impl Sessions {
                 KeyCode::Enter => self.doing = Doing::Looking,
                 KeyCode::Down => list.go(1),
                 KeyCode::Up => list.go(-1),
-                _ => edit(key).into_iter().for_each(|edit| list.filter.edit(edit)),
+                _ => edit(key).into_iter().for_each(|edit| list.narrow(edit)),
             },
             Doing::Describing(id, input) => match key.code {
                 KeyCode::Esc => self.doing = Doing::Looking,

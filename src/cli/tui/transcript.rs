@@ -219,15 +219,19 @@ impl Transcript {
         self.laid.fill(None);
     }
 
-    /// Selects the message that is so many further down, or up; the last one that is seen at first.
+    /// Selects the message that is so many further down, or up; the last one that is seen at first, and
+    /// then, as with none further, what is seen stays where it is.
     pub fn select(&mut self, step: isize) {
         let Some(last) = self.entries.len().checked_sub(1) else { return };
-        let to = match self.selected {
-            Some(selected) => selected.saturating_add_signed(step).min(last),
-            None => self.last_seen().min(last),
+        let Some(selected) = self.selected else {
+            self.selected = Some(self.last_seen().min(last));
+            return;
         };
-        self.selected = Some(to);
-        self.wish = Wish::See(At { entry: to, line: 0 });
+        if step != 0 {
+            let to = selected.saturating_add_signed(step).min(last);
+            self.selected = Some(to);
+            self.wish = Wish::See(At { entry: to, line: 0 });
+        }
     }
 
     /// Selects nothing, and forgets what was looked for.

@@ -142,6 +142,24 @@ fn messages_are_selected_one_by_one() {
 }
 
 #[test]
+fn whoever_begins_to_read_or_found_a_place_stays_there() {
+    let mut talk = talk(2);
+    let lines: Vec<String> = (0..40).map(|number| format!("- line {number}")).collect();
+    talk.push(said(2, Role::Assistant, &lines.join("\n")));
+    let end = seen(&mut talk, 20, 5);
+
+    talk.select(0);
+    assert_eq!(seen(&mut talk, 20, 5), end);
+    assert_eq!(talk.selected().map(|message| message.id.as_str()), Some("m2"));
+
+    assert!(talk.find("line 20", 2));
+    let place = seen(&mut talk, 20, 5);
+    talk.select(0);
+    assert_eq!(seen(&mut talk, 20, 5), place);
+    assert!(place.iter().any(|line| line.contains("line 20")), "{place:?}");
+}
+
+#[test]
 fn ten_thousand_messages_are_scrolled_without_laying_them_out() {
     let mut talk = talk(0);
     for number in 0..10_000 {

@@ -2,11 +2,13 @@
 
 use super::{
     arithmetic,
+    clause::Clause,
     plan::Answer,
     recall,
     request::{Request, requests},
     story::Story,
     voice::{hash, voice},
+    words::words,
 };
 use crate::providers::Ask;
 
@@ -29,6 +31,8 @@ const GRAVE: &[&str] = &[
 ];
 /// How many words of a sentence are repeated.
 const QUOTED_WORDS: usize = 9;
+/// The most words of a name; more are something else.
+const LONGEST_NAME: usize = 6;
 
 /// What the persona says.
 pub fn answer(ask: &Ask<'_>, story: &Story<'_>) -> Answer {
@@ -53,6 +57,10 @@ fn speak(prompt: &str, story: &Story<'_>) -> String {
     if let Some(sum) = arithmetic::solve(story.text) {
         return format!("{sum}. That much is certain. {closing}");
     }
+    if greets(story.text) {
+        let name = own_name(prompt).map(|name| format!(" I am {name}.")).unwrap_or_default();
+        return format!("Hello.{name} What is on your mind?");
+    }
     let asked = requests(story.text, None);
     if let [Request::Recall(what)] = asked.as_slice() {
         return format!("{} {closing}", recall::tell(*what, story));
@@ -69,6 +77,24 @@ fn speak(prompt: &str, story: &Story<'_>) -> String {
         );
     }
     format!("{} {middle} {closing}", capitalised(&opening.replace("{}", &subject)))
+}
+
+/// Whether somebody says hello, or asks who is there, and nothing else.
+fn greets(text: &str) -> bool {
+    let words = words(text);
+    let clause = Clause::new(text, &words);
+    let says_hello = clause.position(&["hello", "hi", "hey", "greetings"]) == Some(0);
+    let asks = ["who are you", "what is your name", "whats your name"];
+    words.len() <= 8
+        && (asks.iter().any(|phrase| clause.says(phrase)) || (says_hello && words.len() <= 3))
+}
+
+/// What a prompt calls its persona: its heading, or "You are …".
+fn own_name(prompt: &str) -> Option<&str> {
+    let heading = prompt.trim_start().strip_prefix("# ");
+    let told = || prompt.split_once("You are ").map(|(_, rest)| rest);
+    let name = heading.or_else(told)?.split([',', '.', ';', ':', '\n']).next()?.trim();
+    (!name.is_empty() && name.split_whitespace().count() <= LONGEST_NAME).then_some(name)
 }
 
 fn mentions(text: &str, words: &[&str]) -> bool {
@@ -175,6 +201,19 @@ mod tests {
         let name = chat_after(OPTIMIST, &["Hi, my name is Ann."], "What is my name?");
 
         assert!(name.starts_with("Your name is Ann"), "{name}");
+    }
+
+    #[test]
+    fn a_greeting_is_answered_with_a_greeting_and_a_name() {
+        for (prompt, said, answer) in [
+            (OPTIMIST, "Hello, who are you?", "Hello. I am Optimist. What is on your mind?"),
+            ("You are Ann, a coach.", "Hi!", "Hello. I am Ann. What is on your mind?"),
+            ("Be brief.", "hey there", "Hello. What is on your mind?"),
+        ] {
+            assert!(chat(prompt, said).starts_with(answer), "{said}");
+        }
+        let question = "Hi, is the Moon hollow?";
+        assert!(!chat(OPTIMIST, question).starts_with("Hello."), "{question}");
     }
 
     #[test]

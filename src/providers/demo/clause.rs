@@ -117,7 +117,9 @@ impl<'text> Clause<'text> {
         let colon = self.words[..skipped].iter().position(|word| word.after == Some(':'));
         let rest = self.rest(colon.map_or(0, |place| place + 1)).without_thanks();
         let content = rest.written().trim();
-        (!content.is_empty()).then(|| content.to_owned())
+        // Nothing between two quotation marks is nothing.
+        let is_empty = content.trim_matches(['"', '\'', '“', '”', '‘', '’', '.', ' ']).is_empty();
+        (!is_empty).then(|| content.to_owned())
     }
 
     /// The content that follows words such as "say".

@@ -4,7 +4,7 @@ use super::{
     clause::Clause,
     request::{Missing, Noun, Request},
     topic,
-    which::Which,
+    which::{Which, number},
 };
 
 const TO: &[&str] = &["to", "into", "with", "by", "say", "says", "="];
@@ -106,6 +106,7 @@ pub fn delete(
     let each = Which::each(clause);
     let is_clear = is_of_inputs
         || follows
+        || !clause.quotes().is_empty()
         || (clause.words.len() <= 4 && matches!(each.as_slice(), [Which::At(_) | Which::Last]));
     match each.as_slice() {
         [] if is_of_inputs => vec![Request::DeleteInput(Which::It)],
@@ -115,7 +116,11 @@ pub fn delete(
 }
 
 /// "run the test inputs", "run all tests, 3 at once".
-pub fn run(clause: &Clause<'_>, nouns: &[(Noun, usize)]) -> Vec<Request> {
+pub fn run(
+    clause: &Clause<'_>,
+    nouns: &[(Noun, usize)],
+    previous: Option<&Request>,
+) -> Vec<Request> {
     let is_of_inputs = nouns.iter().any(|(noun, _)| *noun == Noun::Inputs)
         || (clause.has(&["them", "all", "everything", "it"]) && clause.words.len() <= 8);
     if !is_of_inputs {
@@ -131,21 +136,12 @@ pub fn run(clause: &Clause<'_>, nouns: &[(Noun, usize)]) -> Vec<Request> {
         Some((place, number)) => (place, Some(number)),
         None => (clause.words.len(), None),
     };
-    let which = match Which::read(&clause.part(0..end)) {
-        Some(Which::It) if clause.has(&["it", "that"]) => Which::It,
-        Some(Which::It) | None => Which::All,
-        Some(which) => which,
+    let each = match Which::each(&clause.part(0..end)) {
+        each if each.is_empty() => vec![Which::All],
+        each => each,
     };
-    vec![Request::RunInputs { which, at_once }]
-}
-
-fn number(word: &str) -> Option<u64> {
-    match word {
-        "one" => Some(1),
-        "two" => Some(2),
-        "three" => Some(3),
-        "four" => Some(4),
-        "five" => Some(5),
-        digits => digits.parse().ok(),
-    }
+    // Where no test input was spoken of, "it" is the persona.
+    let is_input = clause.has(&["it", "that"]) && previous.is_some_and(Request::is_of_inputs);
+    let meant = |which| if which == Which::It && !is_input { Which::All } else { which };
+    each.into_iter().map(|which| Request::RunInputs { which: meant(which), at_once }).collect()
 }

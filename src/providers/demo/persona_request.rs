@@ -2,7 +2,8 @@
 
 use super::{
     clause::Clause,
-    request::{Edge, Missing, Request},
+    request::{Edge, Missing, Request, is_of_prompt},
+    which::Which,
 };
 
 const TO: &[&str] = &["to", "as", "into", "with", "by", "="];
@@ -12,13 +13,16 @@ const WISHES: &str =
 /// What may stand between "name" and a name.
 const BEFORE_NAME: &[&str] = &["to", "as", "be", "is", "called", "named", "of", "="];
 
+/// What stands between a description and the words.
+const SAYING: &[&str] = &["that", "which", "says", "saying"];
+
 /// "call it X", "name the persona X", "its name should be X", "it should be called X".
 pub fn naming(clause: &Clause<'_>) -> Option<Request> {
     let wished = clause.position(&["called", "named"]).filter(|place| {
         let before = clause.part(0..*place);
         before.has(&["it", "persona", "character", "him", "her", "he", "she"])
             && before.has(&["should", "must", "shall", "want", "like"])
-            && !before.has(&["a", "an", "what", "who", "which", "how", "why"])
+            && !before.has(&["a", "an", "what", "who", "which", "how", "why", "not", "never"])
     });
     if let Some(place) = wished {
         return named(&clause.rest(place + 1));
@@ -53,7 +57,11 @@ pub fn rename(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     let to = colon.or_else(|| clause.position_from(from, TO));
     let name = to.and_then(|to| named(&clause.rest(to + 1)));
     let quoted = || clause.quotes().first().map(|name| Request::Rename((*name).to_owned()));
-    let after = || named(&clause.rest(noun + 1));
+    // Without "to" it may as well be a wish: "change the name a bit", "make the name longer".
+    let after = || match named(&clause.rest(noun + 1)) {
+        Some(Request::Rename(name)) if name.starts_with(char::is_lowercase) => None,
+        named => named,
+    };
     vec![name.or_else(quoted).or_else(after).unwrap_or(Request::Incomplete(Missing::Name))]
 }
 
@@ -62,7 +70,13 @@ pub fn change_it(clause: &Clause<'_>, verb: usize, previous: Option<&Request>) -
     let is_rename = clause.words[verb].plain == "rename";
     let to = clause.position_from(verb, TO);
     if let ([find, replace], false) = (clause.quotes().as_slice(), is_rename) {
-        return vec![replacement(find, replace)];
+        // A prompt seldom asks.
+        return vec![if find.ends_with('?') && !is_of_prompt(previous) {
+            let (which, content) = (Which::About((*find).to_owned()), (*replace).to_owned());
+            Request::ChangeInput { which, content }
+        } else {
+            replacement(find, replace)
+        }];
     }
     let Some(to) = to else {
         let object = clause.rest(verb + 1);
@@ -137,13 +151,24 @@ pub fn add_to_prompt(clause: &Clause<'_>, verb: usize, noun: usize) -> Vec<Reque
         let names_edge = clause.words[to].plain == "of" && (begins || is_edge(&["end"]));
         clause.part(verb + 1..if names_edge { to.saturating_sub(3) } else { to }).content()
     });
-    let after = clause.rest(noun + 1).content();
-    let request = match clause.words[noun].after {
-        Some(':') => after,
-        _ => before.or(after),
+    let rest = clause.rest(noun + 1);
+    let request = match (clause.words[noun].after, before) {
+        (Some(':'), _) => rest.content(),
+        // "a rule to the prompt that …" says what comes before it says the words.
+        (_, Some(before)) if is_described(&before) => {
+            let said = rest.without_lead(SAYING);
+            (said.words.len() < rest.words.len()).then(|| said.content()).flatten()
+        }
+        (_, before) => before.or_else(|| rest.content()),
     };
     let request = request.map(|text| Request::AddToPrompt(text, edge));
     vec![request.unwrap_or(Request::Incomplete(Missing::Addition(edge)))]
+}
+
+/// Whether it says what to add, and not in which words.
+fn is_described(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    ["a", "an", "another", "one", "some", "something", "anything", "more"].contains(&first)
 }
 
 /// "remove 'X' from the system prompt".
@@ -160,9 +185,12 @@ pub fn replacement(find: &str, replace: &str) -> Request {
 /// The new name that a clause says.
 pub fn named(clause: &Clause<'_>) -> Option<Request> {
     let clause = clause.without_lead(BEFORE_NAME);
-    let name = clause.words.first().and_then(|word| word.quoted.clone());
-    let name = name.or_else(|| clause.without_thanks().content())?;
+    let first = clause.words.first()?;
+    let is_vague = ["something", "anything", "whatever"].contains(&first.plain.as_str())
+        && !clause.written().starts_with(char::is_uppercase);
+    let name = first.quoted.clone().or_else(|| clause.without_thanks().content())?;
     let name = name.trim().trim_end_matches(['.', '!', '?', ',', ';', ' ']);
-    let name = name.strip_suffix(" instead").unwrap_or(name);
-    (!name.is_empty()).then(|| Request::Rename(name.to_owned()))
+    let ends = [" instead", " from now on"];
+    let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    (!name.is_empty() && !is_vague).then(|| Request::Rename(name.to_owned()))
 }

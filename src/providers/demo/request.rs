@@ -255,14 +255,30 @@ fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
         Verb::Change => changing(clause, place, &nouns, previous),
         Verb::Delete => match nouns.first() {
             Some((Noun::Prompt, _)) => persona_request::remove_from_prompt(clause),
+            None if is_of_prompt(previous) && !clause.quotes().is_empty() => {
+                persona_request::remove_from_prompt(clause)
+            }
             _ => input_request::delete(clause, &nouns, previous),
         },
-        Verb::Run => input_request::run(clause, &nouns),
+        Verb::Run => input_request::run(clause, &nouns, previous),
     };
     match found.is_empty() {
         true => arithmetic::solve(clause.written()).map(Request::Solved).into_iter().collect(),
+        false if verb != Verb::Read && is_not_meant(&clause.part(0..place)) => {
+            vec![Request::Unclear(clause.written().to_owned())]
+        }
         false => found,
     }
+}
+
+/// Whether what stands before a verb says that it should not be done, or asks whether it should.
+fn is_not_meant(before: &Clause<'_>) -> bool {
+    before.has(&["not", "dont", "never"]) || before.says("should i") || before.says("should we")
+}
+
+/// Whether the system prompt was spoken of.
+pub fn is_of_prompt(previous: Option<&Request>) -> bool {
+    previous.and_then(Request::look) == Some(Request::TellPrompt)
 }
 
 /// Greetings, thanks, and questions about the agent itself.
@@ -323,7 +339,11 @@ fn adding(
     previous: Option<&Request>,
 ) -> Vec<Request> {
     let quotes: Vec<String> = clause.quotes().into_iter().map(str::to_owned).collect();
-    let noun = nouns.iter().find(|(noun, _)| *noun != Noun::Name).or(nouns.first());
+    // "one" counts something in what is to be added, where the prompt is named too.
+    let of_prompt = nouns.iter().any(|(noun, _)| *noun == Noun::Prompt);
+    let counts = |place: usize| of_prompt && clause.words[place].plain.starts_with("one");
+    let noun = nouns.iter().find(|(noun, place)| *noun != Noun::Name && !counts(*place));
+    let noun = noun.or(nouns.first());
     match (noun, previous) {
         (Some((noun, _)), Some(Request::Incomplete(Missing::Place(texts))))
             if quotes.is_empty() && clause.has(&["it", "that", "them"]) =>
@@ -427,7 +447,7 @@ fn elliptic(
         Which::It => false,
         // "… and thanks for all" must not delete everything.
         Which::All => says_all,
-        Which::At(_) | Which::Last | Which::About(_) => true,
+        Which::At(_) | Which::BeforeLast(_) | Which::Last | Which::About(_) => true,
     });
     let is_phrase = !nouns.is_empty() && clause.is_only(PHRASE);
     let is_place = clause.without_lead(&["to", "into", "in", "as", "a"]).is_only(PHRASE);
@@ -437,6 +457,9 @@ fn elliptic(
         }
         (Some(Request::DeleteInput(_)), Some(which)) => vec![Request::DeleteInput(which)],
         (Some(Request::ReadInput(_)), Some(which)) => vec![Request::ReadInput(which)],
+        (Some(Request::RunInputs { at_once, .. }), Some(which)) if !clause.has(&["at"]) => {
+            vec![Request::RunInputs { which, at_once: *at_once }]
+        }
         (Some(Request::ChangeInput { content, .. }), Some(which)) => {
             vec![Request::ChangeInput { which, content: content.clone() }]
         }

@@ -9,6 +9,8 @@ pub enum Which {
     At(usize),
     /// The last one.
     Last,
+    /// The one so many places before the last.
+    BeforeLast(usize),
     /// The one about this.
     About(String),
     /// All of them.
@@ -38,6 +40,8 @@ const ORDINALS: &[&[&str]] = &[
     &["ninth", "9th", "#9", "9"],
     &["tenth", "10th", "#10", "10"],
 ];
+/// The most that are meant by "the first two" and the like.
+const MOST: u64 = 10;
 const NOUNS: &[&str] = &["one", "ones", "test", "tests", "input", "inputs"];
 /// Words before the noun that say nothing about the test input.
 const EMPTY: &[&str] = &[
@@ -75,8 +79,11 @@ impl Which {
         clause.has(&["it", "that", "this", "one", "input", "test"]).then_some(Self::It)
     }
 
-    /// Reads all that the clause means: "the ones about math and fog" are two.
+    /// Reads all that the clause means: "the ones about math and fog" are two, and so are "the last two".
     pub fn each(clause: &Clause<'_>) -> Vec<Self> {
+        if let Some(several) = several(clause) {
+            return several;
+        }
         let is_plural = clause.quotes().is_empty() && clause.has(&["ones", "inputs", "tests"]);
         match Self::read(clause) {
             Some(Self::About(about)) if is_plural => {
@@ -95,6 +102,7 @@ impl Which {
         match self {
             Self::At(place) => there().filter(|other| other == place).collect(),
             Self::Last => there().next_back().into_iter().collect(),
+            Self::BeforeLast(places) => there().rev().nth(*places).into_iter().collect(),
             Self::All | Self::It => there().collect(),
             Self::About(about) => {
                 let same: Vec<usize> =
@@ -110,7 +118,7 @@ impl Which {
     /// Whether it says which one.
     pub fn is_one(&self) -> bool {
         match self {
-            Self::At(_) | Self::Last | Self::About(_) => true,
+            Self::At(_) | Self::Last | Self::BeforeLast(_) | Self::About(_) => true,
             Self::All | Self::It => false,
         }
     }
@@ -120,10 +128,38 @@ impl Which {
         match self {
             Self::At(place) => format!("number {}", place + 1),
             Self::Last => "the last one".into(),
+            Self::BeforeLast(places) => format!("the last one but {places}"),
             Self::About(about) => format!("“{about}”"),
             Self::All => "all of them".into(),
             Self::It => "that".into(),
         }
+    }
+}
+
+/// "the first two", "the last 3", in their order.
+fn several(clause: &Clause<'_>) -> Option<Vec<Which>> {
+    let end = clause.position(&["first", "last"])?;
+    let count =
+        number(&clause.words.get(end + 1)?.plain).filter(|count| (2..=MOST).contains(count))?;
+    let places = 0..usize::try_from(count).ok()?;
+    Some(match clause.words[end].plain.as_str() {
+        "first" => places.map(Which::At).collect(),
+        _ => {
+            let before = places.rev().filter(|place| *place > 0).map(Which::BeforeLast);
+            before.chain([Which::Last]).collect()
+        }
+    })
+}
+
+/// A number in digits, or in letters up to five.
+pub fn number(word: &str) -> Option<u64> {
+    match word {
+        "one" => Some(1),
+        "two" => Some(2),
+        "three" => Some(3),
+        "four" => Some(4),
+        "five" => Some(5),
+        digits => digits.parse().ok(),
     }
 }
 

@@ -116,6 +116,11 @@ async fn furnish(house: &House) {
     let said = post(&terminal, json!({"content": "Hi"})).await;
     let run = json!({"runId": said["run"]["id"]});
     crate::chats::settle(house, &run).await;
+    let rated = said["run"]["replyId"].as_str().unwrap();
+    let given = json!({"rating": 2, "note": "Beside the \"point\"."});
+    put(&format!("/api/messages/{first}/rating"), json!({"rating": 4})).await;
+    put(&format!("/api/messages/{first}/rating"), json!({"rating": 5, "note": "Good."})).await;
+    put(&format!("/api/messages/{rated}/rating"), given).await;
 }
 
 /// Texts that break what is careless with them, but for those that no field takes.
@@ -169,6 +174,15 @@ async fn what_goes_out_comes_in_and_goes_out_the_same(house: House) {
     assert_eq!(history["turns"][0]["content"], "Hello, who are you?");
     let file = "/api/agents/optimist/playground/sessions/a-session/files/notes/one.txt";
     assert_eq!(copy.get(file).await.text, "one\n");
+
+    let rated: Vec<Value> = out
+        .values()
+        .filter_map(|text| serde_json::from_str::<Value>(text).ok()?.get("ratings").cloned())
+        .collect();
+    assert_eq!(rated.len(), 2, "a chat and a session of a terminal");
+    let [given] = rated[0].as_array().unwrap().as_slice() else { panic!("{rated:?}") };
+    let about = given["messageId"].as_str().unwrap();
+    assert_eq!(copy.get(&format!("/api/messages/{about}/rating")).await.good(), *given);
 
     // Once more changes nothing, and neither does a home that has it all.
     let again = import(&copy, &first).await;

@@ -140,3 +140,22 @@ async fn chats_that_are_begun_at_once_ask_for_roleplay_data_once() {
     }
     assert_eq!(fake.asked().len(), 1);
 }
+
+/// The first answer was none, and no chat asked again until the program was started anew.
+#[tokio::test]
+async fn roleplay_data_that_a_model_did_not_give_is_asked_for_by_the_next_chat() {
+    let (fake, house) = played().await;
+    fake.play([Reply::stream(wire::answer(Dialect::OpenaiChat, "I would rather not.")), drawn()]);
+
+    let one = begin(&house, "ann").await;
+    fake.met(1).await;
+    let settings = house.get(&format!("{}?settings=1", one.trim_start_matches("/api"))).await;
+    assert!(settings.text.contains("nothing yet"), "{}", settings.text);
+    // What was answered may take a moment to be given up.
+    while !is_known(&house.get(&one).await.good()) {
+        begin(&house, "ann").await;
+        tokio::task::yield_now().await;
+    }
+
+    assert_eq!(fake.asked().len(), 2);
+}

@@ -43,6 +43,25 @@ async fn a_draft_leads_to_where_it_was_made_however_much_was_said_since() {
 }
 
 #[tokio::test]
+async fn the_rail_names_the_place_that_is_looked_at() {
+    let house = House::new().await;
+    for (at, place) in [("/", "Personas"), ("/knowledge", "Knowledge"), ("/else", "/else")] {
+        let shown = house.get(&format!("/rail?at={at}")).await.text;
+        assert!(shown.contains(&format!("<span class=\"chip\">{place}<")), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_panel_what_is_said_leads_to_its_answer() {
+    let house = House::new().await;
+
+    let said = house.form("/fn/say", "/inbox", &[("at", "/inbox"), ("words", "Thanks")]).await;
+
+    assert_eq!((said.status.as_u16(), said.header("location")), (302, "/rail?whole=1&at=%2Finbox"));
+    assert!(house.get(said.header("location")).await.text.contains("Thanks"));
+}
+
+#[tokio::test]
 async fn an_earlier_conversation_says_that_it_is_one() {
     let house = House::new().await;
     say(&house, "Thanks").await;
@@ -261,7 +280,10 @@ async fn it_is_told_that_a_service_is_asked_again() {
         seen.push_str(events.next().await.unwrap().1["html"].as_str().unwrap());
     }
 
-    assert!(seen.replace("<!>", "").contains("It is busy. Asking again (attempt "), "{seen}");
+    assert!(
+        seen.replace("<!>", "").contains("is not ready (It is busy). Asking again (attempt "),
+        "{seen}"
+    );
     slow.call(Method::POST, &format!("/api/runs/{run}/stop"), json!({})).await.good();
 }
 

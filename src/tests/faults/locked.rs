@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::header;
+use futures::{StreamExt, stream};
 use greenroom::{
     accounts::Secret,
     domain::{
@@ -11,6 +12,7 @@ use greenroom::{
     },
     store::now,
 };
+use serde_json::json;
 use tokio::time::timeout;
 
 use super::{OPTIMIST, brief, invariants, rename};
@@ -50,6 +52,39 @@ async fn a_writer_waits_for_another_program_and_gives_up_in_time() {
     assert_eq!(rename(&server, "Again").await, 200);
     drop(server);
     invariants::hold(&file).await;
+}
+
+#[tokio::test]
+async fn many_who_write_and_more_who_read_are_all_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let server = Server::start(&data, &brief(folder.path())).await;
+    let reads = ["/api/storage/personas", "/api/storage/pages", "/api/chats", OPTIMIST];
+
+    // Four reads for each write, forty of all at once.
+    let answered: Vec<(usize, u16, String)> = stream::iter(0..1000)
+        .map(|at| {
+            let (server, page) = (&server, json!({"title": format!("Page {at}"), "body": "x"}));
+            async move {
+                let (status, told) = match at % 5 {
+                    0 => server.ask("POST", "/api/storage/pages", Some(&page)).await,
+                    read => server.ask("GET", reads[read - 1], None).await,
+                };
+                (at, status, told)
+            }
+        })
+        .buffer_unordered(40)
+        .collect()
+        .await;
+
+    for (at, status, told) in answered {
+        assert_eq!(status, if at % 5 == 0 { 201 } else { 200 }, "{told}");
+    }
+    drop(server);
+    let file = data.join("greenroom.db");
+    invariants::hold(&file).await;
+    let pages = "select count(*) from entry where title like 'Page %'";
+    assert_eq!(invariants::number(&file, pages).await, 200);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ on_both!(
     others_are_answered_while_programs_run_without_end,
     what_was_printed_is_told_though_a_file_is_refused,
     what_a_program_wrote_before_it_failed_is_kept_and_shown,
+    a_program_that_writes_no_file_is_no_change,
 );
 
 fn with_python(house: &House) {
@@ -95,6 +96,22 @@ async fn what_a_program_wrote_before_it_failed_is_kept_and_shown(house: House) {
     assert!(shown.contains(&format!("href=\"{changes}\"")), "{shown}");
     let shown = playing.get(&changes).await.text;
     assert!(shown.contains("What this step changed") && !shown.contains("No file."), "{shown}");
+}
+
+/// Every program was told to have changed something.
+async fn a_program_that_writes_no_file_is_no_change(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[
+        json!([call("execute", json!({"command": "print(6 * 7)"}))]),
+        json!([{"text": "42."}]),
+    ]));
+    with_python(&playing);
+
+    let told = say(&playing, &home, words("Try")).await;
+
+    assert_eq!(told.of("tool-output-available")[0]["output"], "42\n");
+    let page = playing.get(&format!("/playground/tinker/{}", told.session)).await.text;
+    assert!(!page.contains("Changes: "), "{page}");
 }
 
 async fn others_are_answered_while_programs_run_without_end(house: House) {

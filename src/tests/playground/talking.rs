@@ -20,6 +20,7 @@ on_both!(
     an_answer_can_be_given_again_and_a_message_written_anew,
     a_long_history_of_a_client_is_taken,
     a_running_answer_can_be_resumed_and_stopped,
+    what_an_answer_took_so_far_is_told_while_it_is_given,
     a_persona_without_tools_is_told_of_none,
     todos_are_those_of_the_branch,
     an_answer_that_failed_can_be_tried_again_though_something_follows_it,
@@ -311,6 +312,25 @@ async fn a_running_answer_can_be_resumed_and_stopped(house: House) {
     assert_eq!(stopped.good()["run"], Value::Null);
     let messages = read(&playing, &home, &session).await["messages"].clone();
     assert_eq!(messages[1]["parts"][1]["text"], "I begin");
+}
+
+/// A long answer was told to be free until its end.
+async fn what_an_answer_took_so_far_is_told_while_it_is_given(house: House) {
+    let home = tinker(&house).await;
+    let usage = json!({"usage": {"input": 1000, "output": 100}});
+    let playing = house.playing(&script(&[
+        json!([usage, call("ls", json!({}))]),
+        json!([{"text": "I begin"}, "stall"]),
+    ]));
+    let body = words("Hi").to_string().into_bytes();
+    let mut told = playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
+    told.until("text-delta").await;
+    let session = told.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+
+    let page = playing.get(&format!("/playground/tinker/{session}")).await.text;
+
+    assert!(page.contains("1\u{202f}000 tokens in, 100 out"), "{page}");
+    playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await.good();
 }
 
 async fn a_persona_without_tools_is_told_of_none(house: House) {

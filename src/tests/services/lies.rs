@@ -5,12 +5,17 @@ use std::{
     process::{Command, Stdio},
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use greenroom::providers::Dialect;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Stage, wire};
+use super::{
+    Stage,
+    wire::{self, Ending},
+};
 use crate::{
     fake_service::{FakeService, Reply, Then},
+    hostile::collected,
     restart::{Server, arguments, script},
 };
 
@@ -107,4 +112,49 @@ async fn what_a_service_says_writes_no_lines_into_the_log() {
     let line = log.lines().find(|line| line.contains("forged")).unwrap();
     assert!(line.contains("a service failed: no\\r\\n2026"), "{line}");
     assert!(!line.contains(['\u{85}', '\r']) && !line.contains("\u{1b}[31m"), "{line:?}");
+}
+
+/// So many calls are in one answer.
+const CALLS: usize = 20;
+
+#[tokio::test]
+async fn arguments_that_are_no_json_are_told_to_the_model_and_it_goes_on() {
+    let dialect = Dialect::OpenaiChat;
+    let stage = Stage::new("gpt-4o").await;
+    let mut texts: Vec<String> = collected("json_test_suite.json", "b64")
+        .into_iter()
+        .filter_map(|text| String::from_utf8(BASE64_STANDARD.decode(text).ok()?).ok())
+        .collect();
+    texts.push("[".repeat(100_000));
+    for texts in texts.chunks(CALLS) {
+        let calls = texts.iter().enumerate().flat_map(|(at, text)| {
+            // In two pieces, as services send them.
+            let middle = text.floor_char_boundary(text.len() / 2);
+            wire::chat_call(at, "get_persona", &[&text[..middle], &text[middle..]])
+        });
+        let asking = [
+            wire::begun(dialect, "I look."),
+            calls.collect(),
+            wire::ending(dialect, Ending::Calls, &wire::usage(dialect)),
+        ];
+        stage
+            .fake
+            .play([Reply::stream(asking.concat()), Reply::stream(wire::answer(dialect, "I see."))]);
+
+        let told = stage.say("Look.").await;
+
+        assert_eq!((told.error(), told.text().as_str()), ("", "I look.I see."), "{texts:?}");
+        let of_kind =
+            |kind: &'static str| told.events.iter().filter(move |event| event["type"] == kind);
+        assert_eq!(of_kind("tool_call").count(), texts.len());
+        for (text, call) in texts.iter().zip(of_kind("tool_call")) {
+            // What only looks is run side by side, and may be done in any order.
+            let mut results = of_kind("tool_result");
+            let result = results.find(|result| result["toolUseId"] == call["toolUseId"]).unwrap();
+            let is_object = serde_json::from_str::<Value>(text).is_ok_and(|text| text.is_object());
+            // Nothing, said in one way or another, are the arguments of a tool that takes none.
+            let is_nothing = matches!(text.trim(), "" | "null");
+            assert!(is_object || is_nothing || result["isError"] == true, "{text}: {result}");
+        }
+    }
 }

@@ -315,3 +315,13 @@ pub fn refusal(dialect: Dialect, why: Trouble, message: &str) -> Value {
         }
     }
 }
+
+/// A call of one of several tools, with arguments as they are, in a dialect in which they are text.
+pub fn chat_call(at: usize, name: &str, arguments: &[&str]) -> Vec<String> {
+    let begun = json!({"index": at, "id": format!("call_{at}"), "type": "function",
+        "function": {"name": name, "arguments": ""}});
+    let pieces =
+        arguments.iter().map(|piece| json!({"index": at, "function": {"arguments": piece}}));
+    let calls = std::iter::once(begun).chain(pieces);
+    all(Dialect::OpenaiChat, calls.map(|call| chat(json!({"tool_calls": [call]}))))
+}

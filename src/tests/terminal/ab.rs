@@ -287,7 +287,7 @@ async fn an_answer_that_is_not_whole_failed_and_none_of_its_checks_held() {
     assert_eq!(
         told,
         [
-            json!(["cut", "The answer was cut off at its longest. It can be continued.", false]),
+            json!(["cut", "The answer was cut off at its longest.", false]),
             json!(["refuse", "The model refused to answer. Ask it in other words.", false]),
             json!(["spend", "The run wrote as much as it may and was ended.", false]),
         ]

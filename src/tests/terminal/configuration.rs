@@ -141,6 +141,31 @@ fn each_value_is_explained_by_who_says_so() {
 }
 
 #[test]
+fn a_persona_that_an_option_names_speaks_with_its_own_prompt() {
+    const CONFIG: &str =
+        "model: demo\nwindow_size: 20\nshould_truncate_results: true\nsystem_prompt: Be brief.\n";
+    let room = Room::bare();
+    room.configure(CONFIG);
+    let prompt = |words: &[&str]| {
+        let begun = room.chat(&[&["--single", "--new-session", "Hi"], words].concat()).session();
+        let folder = room.path(&begun).display().to_string();
+        room.run(&["export", &begun, "--dir", &folder]).good();
+        let text = std::fs::read_to_string(room.path(&begun).join("metadata.json")).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+        told["system_prompt_source"].clone()
+    };
+
+    assert_eq!(prompt(&[]), "inline");
+    assert_eq!(prompt(&["--model", "persona:optimist"]), "persona");
+    assert_eq!(prompt(&["--model", "persona:optimist", "--system-prompt", "Sing."]), "inline");
+    let nobody_talked = Room::bare();
+    nobody_talked.configure(CONFIG);
+    let explain = ["config", "explain", "--model", "persona:optimist"];
+    let explained = nobody_talked.run(&explain).good();
+    assert!(!explained.contains("system_prompt"), "{explained}");
+}
+
+#[test]
 fn a_configuration_that_is_named_is_read_also_when_the_session_counts_more() {
     let room = Room::new();
     let id = room.chat(&["--single", "--window-size", "4", "Hi"]).session();

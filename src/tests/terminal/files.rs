@@ -256,6 +256,7 @@ fn what_is_no_session_is_refused() {
     assert_eq!(missing.code, Some(2), "{missing:?}");
     assert!(missing.err.contains("metadata.json"), "{missing:?}");
     let good = import(entry("user"), metadata);
+    assert!(good.err.contains("“x” is no identifier of a session"), "{good:?}");
     assert!(uuid::Uuid::parse_str(good.good().trim()).is_ok());
     // Without a session, the whole Space is meant.
     let whole = room.path("whole");

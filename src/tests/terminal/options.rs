@@ -49,6 +49,17 @@ fn what_is_no_text_is_not_taken_for_the_end_of_input() {
 }
 
 #[test]
+fn a_message_that_is_too_long_begins_no_session() {
+    let room = Room::new();
+
+    let ran = room.chat_typing(&["--single", "--new-session"], "x".repeat(50_001));
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    assert!(ran.err.contains("too long"), "{ran:?}");
+    assert_eq!(room.chat(&["--list-sessions", "--json"]).good(), "");
+}
+
+#[test]
 fn events_are_lines_of_json() {
     let room = Room::new().playing(&hello());
 
@@ -114,6 +125,11 @@ fn what_is_not_there_has_a_code_of_its_own() {
     let ran = room.chat_in(&["--single", "Hi"], &[("GREENROOM_SESSION_ID", "gone")]);
     assert_eq!(ran.code, Some(66), "{ran:?}");
     assert!(ran.err.contains("GREENROOM_SESSION_ID"), "{ran:?}");
+    for words in [&["rate", "nothing"][..], &["export", "nothing", "--dir", "out"]] {
+        let ran = room.run(words);
+        assert_eq!(ran.code, Some(66), "{words:?}: {ran:?}");
+        assert!(ran.err.contains("There is no session “nothing”."), "{words:?}: {ran:?}");
+    }
 }
 
 #[test]
@@ -150,7 +166,7 @@ async fn an_answer_that_is_not_whole_is_no_success() {
         {"usage": {"input": 5, "output": 2_000_000}},
     ]);
     for (answer, out, told) in [
-        (cut, "So far\n", "The answer was cut off at its longest. It can be continued."),
+        (cut, "So far\n", "The answer was cut off at its longest."),
         (refused, "No.\n", "The model refused to answer. Ask it in other words."),
         (spent, "Let me see.\n", "The run wrote as much as it may and was ended."),
     ] {
@@ -220,4 +236,5 @@ fn shells_are_helped() {
     let folder = room.path("man").display().to_string();
     room.run(&["man", "--dir", &folder]).good();
     assert!(room.path("man").join("greenroom-chat.1").exists());
+    assert!(!room.path("man").join("greenroom-help-chat.1").exists());
 }

@@ -80,6 +80,7 @@ fn an_answer_of_another_terminal_is_followed_and_stopped_from_here() {
 
     assert_eq!(one.code, Some(130), "{one:?}");
     assert!(other.err.contains("It is being answered."), "{other:?}");
+    assert!(!other.err.contains("word word"), "it is printed once: {other:?}");
     assert!(other.err.contains("Stopped."), "{other:?}");
     assert_eq!(one.session(), other.session());
 }

@@ -226,6 +226,13 @@ fn sessions_and_models_are_changed_without_leaving() {
 
     window.press(&["F3"]);
     window.sees("Models (");
+    // The first that fits has the cursor, and not the one that stands where it was.
+    window.write("gem");
+    window.until("fewer models", |seen| seen.contains("/ gem") && !seen.contains("gpt-"));
+    window.press(&["Enter"]);
+    window.sees("gemini-2.5-pro answers from now on.");
+    window.press(&["F3"]);
+    window.sees("Models (");
     window.write("persona:optimist");
     window.sees("Enter takes “persona:optimist” as it is written");
     window.press(&["Enter"]);

@@ -227,7 +227,8 @@ async fn what_is_wrong_with_a_server_is_said_with_its_line() {
              - mcp: test\n  command: node\n  args: [{SERVER}]\n  tools: [echo, sing]\n\
              - mcp: test\n  command: node\n- mcp: spaced\n  command: node {SERVER}\n\
              - mcp: keyless\n  command: node\n  env:\n    KEY: env:NOT_SET\n\
-             - mcp: slow\n  command: sleep\n  args: [\"60\"]\n  start_seconds: 1\n"
+             - mcp: slow\n  command: sleep\n  args: [\"60\"]\n  start_seconds: 1\n\
+             - mcp: gone\n  url: http://127.0.0.1:9/mcp\n"
         ),
     )]);
     let toolbox = folder.toolbox();
@@ -242,6 +243,7 @@ async fn what_is_wrong_with_a_server_is_said_with_its_line() {
         ("line 11: The MCP server “spaced” cannot be used: ", "Arguments belong under args."),
         ("line 13: The MCP server “keyless” cannot be used: ", "the variable NOT_SET is not set"),
         ("line 17: The MCP server “slow” was not ready within 1 seconds", "start_seconds"),
+        ("line 21: The MCP server “gone” cannot be used: it cannot be reached (", "refused"),
     ];
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     for (told, (begins, contains)) in told.iter().zip(expected) {

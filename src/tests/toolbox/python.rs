@@ -65,7 +65,8 @@ async fn signature_and_docstring_are_what_a_model_is_told() {
     let tools = toolbox.tools().await;
 
     let plan = &tools.specs()[0];
-    assert_eq!((plan.name.as_str(), plan.description.as_str()), ("plan", "Plan a trip from home."));
+    let told = "Plan a trip from home.\n\nIt is only a plan.";
+    assert_eq!((plan.name.as_str(), plan.description.as_str()), ("plan", told));
     let expected = json!({
         "type": "object",
         "properties": {

@@ -162,9 +162,9 @@ async fn a_result_is_changed_where_its_call_is_looked_at() {
 }
 
 #[tokio::test]
-async fn a_model_that_answered_as_itself_is_gone_on_with_in_the_terminal() {
+async fn a_model_that_answered_as_itself_goes_on_in_a_session_of_the_terminal() {
     let house = House::new().await;
-    let house = house.playing(&json!({"answers": [[{"text": "Hello."}]]}));
+    let house = house.playing(&json!({"answers": [[{"text": "Hello."}], [{"text": "Arr."}]]}));
     let new =
         json!({"settings": {"model": "demo", "windowSize": 5, "shouldTruncateResults": true}});
     let session = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
@@ -174,7 +174,23 @@ async fn a_model_that_answered_as_itself_is_gone_on_with_in_the_terminal() {
     house.state.agent.ended(&house.state.scope, &run.as_str().into()).await.unwrap();
 
     let page = house.get(&format!("/traces/{run}?span=step-1")).await.text;
+    assert!(page.contains("It goes on in a new session of the terminal"), "{page}");
+    let fields = [
+        ("run", run.as_str()),
+        ("step", "1"),
+        ("system_prompt", "Be a pirate."),
+        ("message", "Ho"),
+    ];
+    let went = house.function("run_on", &fields).await.good().as_str().unwrap().into();
 
-    assert!(page.contains("Go on with it in the terminal."), "{page}");
-    assert!(!page.contains("run on from here"), "{page}");
+    let went = house.state.agent.ended(&house.state.scope, &went).await.unwrap();
+    assert_ne!(went.conversation_id.as_str(), session["id"].as_str().unwrap());
+    let page = house.get(&format!("/terminal/{}", went.conversation_id)).await.text;
+    for told in ["Tried otherwise: Hi", "Be a pirate.", "Ho", "Arr."] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    // Nothing but what was asked to be different is.
+    let path = format!("/api/runs/{run}/branch");
+    let same = house.call(Method::POST, &path, json!({"step": 1})).await.good();
+    assert_eq!((&same["session"], &same["run"]["model"]), (&json!(null), &json!("demo")));
 }

@@ -137,14 +137,19 @@ pub fn served(page: ServedPage) -> AnyView {
         hear_chat();
     }
     let asked = StoredValue::new(0_u32);
-    // Whether what the person did is not shown yet.
+    // Whether what the person did is not shown yet, and whether something happened elsewhere meanwhile.
     let going = StoredValue::new(false);
+    let missed = StoredValue::new(false);
     let load = Callback::new(move |(wanted, reason): (String, Reason)| {
+        // News must not lead back to where they were, nor take the place of the first answer: only that one
+        // says that the server does not know this browser.
+        if reason == Reason::News && going.get_value() {
+            missed.set_value(true);
+            return;
+        }
         wished.set_value(wanted.clone());
         asked.update_value(|asked| *asked += 1);
         let number = asked.get_value();
-        // News that come on the way must not lead back to where they were.
-        let reason = if going.get_value() { Reason::Done } else { reason };
         going.set_value(reason != Reason::News);
         spawn_local(async move {
             let content = match reason {
@@ -172,6 +177,10 @@ pub fn served(page: ServedPage) -> AnyView {
                     }
                 }
                 settle(is_new);
+                if missed.get_value() {
+                    missed.set_value(false);
+                    look_again();
+                }
             }
         });
     });

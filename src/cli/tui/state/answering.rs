@@ -7,7 +7,7 @@ use super::{
 use crate::{
     cli::example::told_missing,
     domain::{
-        event::{RunEvent, Stamped, fold},
+        event::{RunEvent, Stamped, fold, not_ready},
         id::RunId,
         message::{Message, Part, PartBody, Role},
         run::{Run, Spent},
@@ -76,7 +76,8 @@ impl State {
                 self.transcript.change(&reply, |message| message.model = model);
             }
             RunEvent::Retrying { attempt, reason, .. } => {
-                going.pace = Pace::Waiting(format!("{reason} Attempt {attempt} follows."));
+                going.pace =
+                    Pace::Waiting(format!("{} Attempt {attempt} follows.", not_ready(reason)));
             }
             RunEvent::Ended { status, stop, error, spent } => {
                 self.transcript.change(&reply, |message| {

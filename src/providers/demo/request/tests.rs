@@ -305,6 +305,83 @@ fn a_description_is_not_taken_for_the_words_of_a_test_input() {
 }
 
 #[test]
+fn what_should_not_be_done_or_is_only_asked_about_is_not_done() {
+    for text in [
+        "Do not change the name to Max",
+        "don't add anything to the prompt",
+        "Should I change the name to Max?",
+        "please never delete the one about math",
+        "It should not be called Max",
+    ] {
+        assert_eq!(requests(text, None), [Request::Unclear(text.into())], "{text}");
+    }
+    check(&[
+        ("Change the name to Max and don't delete the one about math", {
+            let left = Request::Unclear("don't delete the one about math".into());
+            vec![Request::Rename("Max".into()), left]
+        }),
+        ("Add be kind and never change the topic to the system prompt", {
+            let text = "be kind and never change the topic";
+            vec![Request::AddToPrompt(text.into(), Edge::End)]
+        }),
+    ]);
+}
+
+#[test]
+fn a_wish_is_not_taken_for_a_name_or_for_the_words_of_a_prompt() {
+    for text in [
+        "make the name longer",
+        "change the name a bit",
+        "change the name to something funnier",
+        "Change the name to \"\"",
+    ] {
+        assert_eq!(requests(text, None), [Request::Incomplete(Missing::Name)], "{text}");
+    }
+    let addition = Request::Incomplete(Missing::Addition(Edge::End));
+    for text in
+        ["add a joke to the prompt", "add more examples to the prompt", "add '' to the prompt"]
+    {
+        assert_eq!(requests(text, None), std::slice::from_ref(&addition), "{text}");
+    }
+    let add = |text: &str| vec![Request::AddToPrompt(text.into(), Edge::End)];
+    check(&[
+        ("please call her Max from now on", rename("Max")),
+        ("Change the name to Something Rotten", rename("Something Rotten")),
+        ("add a rule to the prompt that it should never swear", add("it should never swear")),
+        ("add ask one question at a time to the prompt", add("ask one question at a time")),
+    ]);
+}
+
+#[test]
+fn a_quotation_says_which_test_input_is_meant() {
+    let which = about("What is 2+2?");
+    let change = Request::ChangeInput { which: which.clone(), content: "What is 9+9?".into() };
+    check(&[
+        ("delete 'What is 2+2?'", vec![Request::DeleteInput(which)]),
+        ("change 'What is 2+2?' to 'What is 9+9?'", vec![change]),
+    ]);
+    let gone = Request::ReplaceInPrompt { find: "Be kind.".into(), replace: String::new() };
+    assert_eq!(requests("remove 'Be kind.'", Some(&Request::TellPrompt)), [gone]);
+}
+
+#[test]
+fn several_test_inputs_are_meant_by_their_places() {
+    let run = |which: Which| Request::RunInputs { which, at_once: None };
+    let delete = Request::DeleteInput;
+    check(&[
+        ("Run test inputs 1 and 2", vec![run(Which::At(0)), run(Which::At(1))]),
+        ("run the first two tests", vec![run(Which::At(0)), run(Which::At(1))]),
+        ("delete the first two test inputs", vec![delete(Which::At(0)), delete(Which::At(1))]),
+        ("delete the last three test inputs", {
+            vec![delete(Which::BeforeLast(2)), delete(Which::BeforeLast(1)), delete(Which::Last)]
+        }),
+        ("test it", vec![run(Which::All)]),
+    ]);
+    let made = Request::AddInput("Hi?".into());
+    assert_eq!(requests("run it", Some(&made)), [run(Which::It)]);
+}
+
+#[test]
 fn it_is_what_was_spoken_of_before() {
     for (text, before, expected) in [
         ("add 'X' to it", Request::TellPrompt, Request::AddToPrompt("X".into(), Edge::End)),
