@@ -37,7 +37,7 @@ fn counted(name: &str, address: &str) -> [Counted; 2] {
 /// What one more try makes of those before it, or for how many milliseconds it must wait.
 fn tried(known: Attempts, now: Timestamp, longest_ms: i64) -> Result<Attempts, i64> {
     let since = now.0 - known.updated_at.0;
-    let fresh = !(0..FORGOTTEN_MS).contains(&since) && known.blocked_until.0 <= now.0;
+    let fresh = since.abs() >= FORGOTTEN_MS && known.blocked_until.0 <= now.0;
     let known = if fresh { Attempts::default() } else { known };
     // A clock that was set back must not make anybody wait for longer than they ever would.
     let wait = (known.blocked_until.0 - now.0).min(longest_ms);
@@ -45,11 +45,14 @@ fn tried(known: Attempts, now: Timestamp, longest_ms: i64) -> Result<Attempts, i
         return Err(wait);
     }
     let failures = known.failures + 1;
-    let wait = match u32::try_from(failures - FREE) {
-        Ok(over) => FIRST_WAIT_MS.saturating_mul(1 << over.min(16)).min(longest_ms),
-        Err(_) => 0,
+    // Where nobody waits nothing is blocked, not even until now: tries at once may be stamped out of order.
+    let blocked_until = match u32::try_from(failures - FREE) {
+        Ok(over) => {
+            Timestamp(now.0 + FIRST_WAIT_MS.saturating_mul(1 << over.min(16)).min(longest_ms))
+        }
+        Err(_) => Timestamp(0),
     };
-    Ok(Attempts { failures, blocked_until: Timestamp(now.0 + wait), updated_at: now })
+    Ok(Attempts { failures, blocked_until, updated_at: now })
 }
 
 impl Accounts {
@@ -96,7 +99,7 @@ mod tests {
         let mut waits = Vec::new();
         for _ in 0..14 {
             known = tried(known, now, 60_000).unwrap();
-            waits.push((known.blocked_until.0 - now.0) / 1000);
+            waits.push((known.blocked_until.0 - now.0).max(0) / 1000);
             if known.blocked_until > now {
                 let before = Timestamp(known.blocked_until.0 - 1);
                 assert_eq!(tried(known, before, 60_000), Err(1));
@@ -105,6 +108,15 @@ mod tests {
         }
 
         assert_eq!(waits, [0, 0, 0, 0, 5, 10, 20, 40, 60, 60, 60, 60, 60, 60]);
+    }
+
+    #[test]
+    fn a_try_that_was_stamped_before_the_last_one_is_one_more_and_waits_for_nothing() {
+        let first = tried(Attempts::default(), Timestamp(1_000_003), 60_000).unwrap();
+
+        let second = tried(first, Timestamp(1_000_000), 60_000).unwrap();
+
+        assert_eq!((second.failures, second.blocked_until), (2, Timestamp(0)));
     }
 
     #[test]

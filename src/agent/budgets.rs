@@ -48,9 +48,15 @@ impl Ledger {
         (since.elapsed() < KNOWN).then_some(*budgets)
     }
 
-    fn learn(&self, space: &SpaceId, budgets: Budgets) {
+    /// Takes limits as those that were in force at a moment, and says which are known now: what was read
+    /// before somebody set others does not come after them.
+    fn learn(&self, space: &SpaceId, at: Instant, budgets: Budgets) -> Budgets {
         let mut known = self.budgets.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(space.clone(), (Instant::now(), budgets));
+        let newest = known.entry(space.clone()).or_insert((at, budgets));
+        if newest.0 < at {
+            *newest = (at, budgets);
+        }
+        newest.1
     }
 }
 
@@ -64,10 +70,10 @@ impl Agent {
         if let Some(known) = self.shared.ledger.known(&scope.space) {
             return Ok(known);
         }
+        let asked_at = Instant::now();
         let kept = link.preference(BUDGETS).await?;
         let budgets = kept.and_then(|kept| serde_json::from_str(&kept).ok()).unwrap_or_default();
-        self.shared.ledger.learn(&scope.space, budgets);
-        Ok(budgets)
+        Ok(self.shared.ledger.learn(&scope.space, asked_at, budgets))
     }
 
     /// Sets what a Space allows.
@@ -76,7 +82,7 @@ impl Agent {
         let mut link = self.write(scope).await?;
         link.set_preference(BUDGETS, &serde_json::json!(budgets).to_string()).await?;
         link.commit().await?;
-        self.shared.ledger.learn(&scope.space, budgets);
+        self.shared.ledger.learn(&scope.space, Instant::now(), budgets);
         Ok(())
     }
 
@@ -322,6 +328,20 @@ pub(super) fn counted_key(space: &SpaceId, route: &Route) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_that_were_read_before_others_were_set_do_not_come_back() {
+        let (ledger, space) = (Ledger::default(), SpaceId::from("s"));
+        let none = Budgets::default();
+        let set = Budgets { day_tokens: Some(6000), ..none };
+        let before = Instant::now();
+        let after = before + Duration::from_millis(1);
+
+        ledger.learn(&space, after, set);
+
+        assert_eq!(ledger.learn(&space, before, none), set);
+        assert_eq!(ledger.known(&space), Some(set));
+    }
 
     #[test]
     fn there_are_so_many_in_any_minute_and_no_more() {
