@@ -23,6 +23,7 @@ pub struct Writing {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Words,
+    Refusal,
     Thoughts,
 }
 
@@ -42,6 +43,11 @@ impl Writing {
     /// More words.
     pub fn text(&mut self, piece: &str) {
         self.go_on(Open::Words, piece, ModelEvent::Text);
+    }
+
+    /// More of saying no: what was said before it stands apart.
+    pub fn refusal(&mut self, piece: &str) {
+        self.go_on(Open::Refusal, piece, ModelEvent::Text);
     }
 
     /// More thoughts.
@@ -65,7 +71,7 @@ impl Writing {
     pub fn end(&mut self) {
         match self.open.take() {
             None => {}
-            Some(Open::Words) => self.events.push(ModelEvent::PartEnd(None)),
+            Some(Open::Words | Open::Refusal) => self.events.push(ModelEvent::PartEnd(None)),
             Some(Open::Thoughts) => {
                 let carried = self.carried(None, None);
                 self.events.push(ModelEvent::PartEnd(Some(carried)));

@@ -137,7 +137,7 @@ impl Chunks {
             }
             if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
                 self.is_refused = true;
-                self.writing.text(&refusal);
+                self.writing.refusal(&refusal);
             }
             for piece in delta.tool_calls.unwrap_or_default() {
                 self.calls.take(piece);

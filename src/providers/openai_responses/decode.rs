@@ -214,7 +214,7 @@ impl Events {
 
     fn refuse(&mut self, text: &str) {
         self.is_refused = true;
-        self.writing.text(text);
+        self.writing.refusal(text);
     }
 
     fn stop(&mut self, response: Response, reason: Option<StopReason>) {

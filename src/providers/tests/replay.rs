@@ -63,6 +63,19 @@ impl Answer {
         texts.collect()
     }
 
+    /// The words, part by part.
+    pub fn passages(&self) -> Vec<String> {
+        let parts = self.events.split(|event| matches!(event, ModelEvent::PartEnd(_)));
+        let parts = parts.map(|part| {
+            let texts = part.iter().filter_map(|event| match event {
+                ModelEvent::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            texts.collect::<String>()
+        });
+        parts.filter(|words| !words.is_empty()).collect()
+    }
+
     pub fn reasoning(&self) -> String {
         let texts = self.events.iter().filter_map(|event| match event {
             ModelEvent::Reasoning(text) => Some(text.as_str()),

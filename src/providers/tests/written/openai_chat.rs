@@ -196,6 +196,14 @@ fn a_refusal_is_shown_and_is_the_reason() {
 }
 
 #[test]
+fn a_refusal_after_words_stands_apart_from_them() {
+    let refusal = delta(json!({"refusal": "I cannot."}));
+    let answer = answer(&[text("I would"), refusal, finish("stop"), done()]);
+
+    assert_eq!(answer.passages(), ["I would", "I cannot."]);
+}
+
+#[test]
 fn an_error_beside_choices_is_an_error() {
     let error = json!({"error": {"code": 502, "message": "Upstream"}, "choices": [{"index": 0,
         "delta": {"content": ""}, "finish_reason": null}], "usage": usage()});

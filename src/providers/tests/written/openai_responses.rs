@@ -144,6 +144,17 @@ fn a_refusal_is_shown_and_is_the_reason() {
 }
 
 #[test]
+fn a_refusal_after_words_stands_apart_from_them() {
+    let answer = answer(&[
+        delta("output_text", 0, "I would"),
+        delta("refusal", 0, "I cannot."),
+        end("completed", json!({})),
+    ]);
+
+    assert_eq!(answer.passages(), ["I would", "I cannot."]);
+}
+
+#[test]
 fn a_failure_is_told_flat_nested_or_at_the_end() {
     let errors = [
         (json!({"type": "error", "code": "server_error", "message": "m"}), Fault::Transient),
