@@ -12,7 +12,7 @@ use axum::{
 };
 use leptos::prelude::*;
 
-use super::rail::html;
+use super::{error::unknown_address, rail::html};
 use crate::{
     app::{
         components::written::escaped,
@@ -37,7 +37,8 @@ const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 const NOT_LISTED: &str = "noindex, nofollow";
 
 pub fn routes() -> ApiRouter<AppState> {
-    ApiRouter::new().route("/p/{slug}", get(open))
+    // Nothing can be done there but read.
+    ApiRouter::new().route("/p/{slug}", get(open).fallback(unknown_address))
 }
 
 async fn open(

@@ -11,16 +11,20 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
-use ring::{
-    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
-    rand::{SecureRandom, SystemRandom},
+use chacha20poly1305::{
+    ChaCha20Poly1305, KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Nonce, Payload},
 };
+use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{Fault, Key, ProviderError};
 use crate::domain::model::{SEALED, Service};
 
 /// How long the sealing key is.
 const KEY_BYTES: usize = 32;
+/// The mark of what is sealed by XChaCha20-Poly1305. What has none was sealed with the shorter nonce of
+/// ChaCha20-Poly1305, and is still opened.
+const EXTENDED: &str = "x.";
 /// The longest key that can be pasted.
 const MAX_PASTED: usize = 4000;
 /// The shortest key whose last letters are shown, and how many those are.
@@ -50,20 +54,17 @@ impl Seal {
             return Err(missing(told));
         }
         let key = self.key(Missing::Make)?;
-        let mut nonce = [0; NONCE_LEN];
+        let mut nonce = XNonce::default();
         SystemRandom::new().fill(&mut nonce).map_err(|_| missing("there is no randomness"))?;
-        let mut sealed = pasted.as_bytes().to_vec();
-        key.seal_in_place_append_tag(
-            Nonce::assume_unique_for_key(nonce),
-            belongs_to(service),
-            &mut sealed,
-        )
-        .map_err(|_| missing("the key cannot be sealed"))?;
+        let payload = Payload { msg: pasted.as_bytes(), aad: &belongs_to(service) };
+        let sealed = XChaCha20Poly1305::new(&key.into())
+            .encrypt(&nonce, payload)
+            .map_err(|_| missing("the key cannot be sealed"))?;
         let whole = [nonce.as_slice(), &sealed].concat();
         let hint = if pasted.len() >= MIN_HINTED { &pasted[pasted.len() - HINT..] } else { "" };
         // What parts the two cannot be in the hint.
         let hint = if hint.contains(':') { "" } else { hint };
-        Ok(format!("{SEALED}{hint}:{}", BASE64_STANDARD_NO_PAD.encode(whole)))
+        Ok(format!("{SEALED}{hint}:{EXTENDED}{}", BASE64_STANDARD_NO_PAD.encode(whole)))
     }
 
     /// The key of a service; nothing opens it for another service or another origin.
@@ -71,18 +72,16 @@ impl Seal {
         let unread = || missing("the pasted key cannot be opened here; paste it again");
         let kept = service.key_ref.strip_prefix(SEALED).and_then(|kept| kept.split_once(':'));
         let (_, kept) = kept.ok_or_else(unread)?;
-        let whole = BASE64_STANDARD_NO_PAD.decode(kept).map_err(|_| unread())?;
-        let (nonce, sealed) = whole.split_at_checked(NONCE_LEN).ok_or_else(unread)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| unread())?;
-        let mut sealed = sealed.to_vec();
         let key = self.key(Missing::Refuse)?;
-        let opened =
-            key.open_in_place(nonce, belongs_to(service), &mut sealed).map_err(|_| unread())?;
-        let opened = String::from_utf8(opened.to_vec()).map_err(|_| unread())?;
-        Ok(Key::new(opened))
+        let aad = belongs_to(service);
+        let opened = match kept.strip_prefix(EXTENDED) {
+            Some(kept) => opened::<XChaCha20Poly1305>(key, kept, &aad),
+            None => opened::<ChaCha20Poly1305>(key, kept, &aad),
+        };
+        opened.map(Key::new).ok_or_else(unread)
     }
 
-    fn key(&self, when: Missing) -> Result<LessSafeKey, ProviderError> {
+    fn key(&self, when: Missing) -> Result<[u8; KEY_BYTES], ProviderError> {
         let unread = |error: std::io::Error| {
             missing(format!("the file {} cannot be used ({error})", self.file.display()))
         };
@@ -103,13 +102,12 @@ impl Seal {
             );
             return Err(missing(told));
         }
-        match UnboundKey::new(&CHACHA20_POLY1305, &bytes) {
-            Ok(key) => Ok(LessSafeKey::new(key)),
-            Err(_) => Err(missing(format!(
+        bytes.try_into().map_err(|_| {
+            missing(format!(
                 "the file {} does not have the {KEY_BYTES} bytes that seal keys",
                 self.file.display()
-            ))),
-        }
+            ))
+        })
     }
 
     /// Makes the file: it is there whole, or not at all.
@@ -151,9 +149,18 @@ enum Missing {
     Refuse,
 }
 
+/// What was sealed, if this key sealed it for this: the nonce comes first.
+fn opened<C: Aead + KeyInit>(key: [u8; KEY_BYTES], kept: &str, aad: &[u8]) -> Option<String> {
+    let whole = BASE64_STANDARD_NO_PAD.decode(kept).ok()?;
+    let (nonce, sealed) = whole.split_at_checked(size_of::<Nonce<C>>())?;
+    let nonce = Nonce::<C>::try_from(nonce).ok()?;
+    let cipher = C::new_from_slice(&key).ok()?;
+    String::from_utf8(cipher.decrypt(&nonce, Payload { msg: sealed, aad }).ok()?).ok()
+}
+
 /// What a sealed key is tied to.
-fn belongs_to(service: &Service) -> Aad<Vec<u8>> {
-    Aad::from(format!("greenroom {} {}", service.service, service.origin()).into_bytes())
+fn belongs_to(service: &Service) -> Vec<u8> {
+    format!("greenroom {} {}", service.service, service.origin()).into_bytes()
 }
 
 fn missing(told: impl Into<String>) -> ProviderError {
@@ -178,7 +185,7 @@ mod tests {
 
         mine.key_ref = seal.close(PASTED, &mine).unwrap();
 
-        assert!(mine.key_ref.starts_with("sealed:wxyz:") && !mine.key_ref.contains("c4n4ry"));
+        assert!(mine.key_ref.starts_with("sealed:wxyz:x.") && !mine.key_ref.contains("c4n4ry"));
         assert_eq!(mine.clone().shown().key_ref, "sealed:…wxyz");
         assert_eq!(seal.open(&mine).unwrap().expose(), PASTED);
         let moved = |base_url: &str| Service { base_url: base_url.into(), ..mine.clone() };
@@ -194,6 +201,27 @@ mod tests {
         assert!(other.open(&mine).is_err());
         // The same key never looks the same twice.
         assert_ne!(seal.close(PASTED, &mine).unwrap(), mine.key_ref);
+    }
+
+    #[test]
+    fn a_key_that_was_sealed_with_the_shorter_nonce_opens() {
+        use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("seal.key");
+        let seal = Seal::at(&file);
+        let mut mine = service("mine", "https://a.example");
+        seal.close(PASTED, &mine).unwrap();
+        let key = UnboundKey::new(&CHACHA20_POLY1305, &fs::read(&file).unwrap()).unwrap();
+        let (nonce, aad) = ([7; NONCE_LEN], Aad::from("greenroom mine https://a.example"));
+        let mut sealed = PASTED.as_bytes().to_vec();
+        LessSafeKey::new(key)
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut sealed)
+            .unwrap();
+
+        let whole = BASE64_STANDARD_NO_PAD.encode([nonce.as_slice(), &sealed].concat());
+        mine.key_ref = format!("sealed:wxyz:{whole}");
+
+        assert_eq!(seal.open(&mine).unwrap().expose(), PASTED);
     }
 
     #[test]

@@ -16,6 +16,7 @@ on_both!(
     an_address_is_taken_once_in_the_whole_house,
     of_two_who_want_one_address_at_once_one_gets_it,
     what_is_public_goes_and_comes_with_the_bin,
+    nothing_can_be_done_at_a_public_address_but_read,
     every_step_is_told_and_can_be_taken_back,
     bad_wishes_are_told_and_change_nothing,
     only_a_person_publishes,
@@ -244,6 +245,18 @@ async fn what_is_public_goes_and_comes_with_the_bin(house: House) {
     delete(&house, "/api/storage/bin/persona/optimist").await.good();
     assert_eq!(house.get("/p/here-i-am").await.status, 404);
     house.call(Method::POST, skeptic, json!({"slug": "here-i-am"})).await.good();
+}
+
+async fn nothing_can_be_done_at_a_public_address_but_read(house: House) {
+    publish(&house, json!({"slug": "some-body"})).await.good();
+    let page = house.get("/p/some-body").await.text;
+
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let answer = house.call(method.clone(), "/p/some-body", json!({"name": "Mine"})).await;
+        assert_eq!(answer.error(), error(404, "not_found", ""), "{method}");
+    }
+
+    assert_eq!(house.get("/p/some-body").await.text, page);
 }
 
 async fn every_step_is_told_and_can_be_taken_back(house: House) {
