@@ -84,7 +84,7 @@ impl Agent {
         wanted.extend(new.others);
         let members = self.members(scope, &[], wanted).await?;
         let settings = new.settings.over(ChatSettings::default());
-        self.check_settings(scope, &settings).await?;
+        self.check_settings(scope, &settings, &ChatSettings::default()).await?;
         let (title, titled_by) = match new.title.trim() {
             "" => (NEW_TITLE.to_owned(), TitledBy::New),
             title => (title.to_owned(), TitledBy::Person),
@@ -108,7 +108,7 @@ impl Agent {
         let settings = changes.settings.over(known.settings.clone());
         let mut change = Change::new(id, Op::Update).based_on(changes.base);
         if settings != known.settings {
-            self.check_settings(scope, &settings).await?;
+            self.check_settings(scope, &settings, &known.settings).await?;
             change = change.set("settings", serde_json::json!(settings));
         }
         if let Some(title) = changes.title {
@@ -212,8 +212,8 @@ impl Agent {
         settings: ChatSettings,
     ) -> Result<(ChatSettings, Vec<&'static str>), ApiError> {
         let (mut kept, mut left_out) = settings.fitting();
-        match self.route(scope, &kept.model).await {
-            Ok(_) => {}
+        match self.check_model(scope, &kept.model).await {
+            Ok(()) => {}
             // A model that is gone; the persona's own speaks instead.
             Err(ApiError::Invalid { .. }) => {
                 kept.model.clear();
@@ -224,15 +224,19 @@ impl Agent {
         Ok((kept, left_out))
     }
 
-    /// Refuses settings that nobody could speak with.
+    /// Refuses settings that nobody could speak with. A model that was there before may stay.
     pub(super) async fn check_settings(
         &self,
         scope: &Scope,
         settings: &ChatSettings,
+        before: &ChatSettings,
     ) -> Result<(), ApiError> {
         settings.check()?;
-        let found = self.route(scope, &settings.model).await;
-        found.map(drop).map_err(|error| in_settings(error, "model"))
+        if settings.model == before.model {
+            return Ok(());
+        }
+        let chosen = self.check_model(scope, &settings.model).await;
+        chosen.map_err(|error| in_settings(error, "model"))
     }
 
     /// What the personas of a chat speak with, in order: all of them, or one of them. Who lies in the bin

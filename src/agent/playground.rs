@@ -176,7 +176,7 @@ impl Agent {
             self.check_version(scope, persona, revision).await?;
             session.persona_revision = revision;
         }
-        if let Some(model) = changes.model {
+        if let Some(model) = changes.model.filter(|model| *model != session.model) {
             self.check_model(scope, &model).await?;
             session.model = model;
         }
@@ -292,12 +292,5 @@ impl Agent {
             }
             error => error.into(),
         })
-    }
-
-    async fn check_model(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
-        match model {
-            "" => Ok(()),
-            model => self.route(scope, model).await.map(drop),
-        }
     }
 }

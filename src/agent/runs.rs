@@ -114,6 +114,11 @@ impl Agent {
         self.catalog(scope).await?.find(model)
     }
 
+    /// Refuses a model that nobody would choose on purpose.
+    pub(super) async fn check_model(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
+        self.catalog(scope).await?.choose(model).map(drop)
+    }
+
     /// Keeps what the link holds together with a new run, and starts it. When another run goes on in the
     /// conversation, nothing is kept.
     pub(super) async fn start(

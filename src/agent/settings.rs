@@ -196,7 +196,7 @@ impl Agent {
     pub async fn set_default_model(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
         let model = model.trim();
         if !model.is_empty() {
-            self.route(scope, model).await?;
+            self.check_model(scope, model).await?;
         }
         let mut link = self.write(scope).await?;
         link.set_preference(DEFAULT_MODEL, model).await?;

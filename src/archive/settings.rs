@@ -8,6 +8,7 @@ use crate::{
     changes::Scope,
     domain::{
         budget::Budgets,
+        error::ApiError,
         model::{Model, Service},
         picture::PictureSettings,
     },
@@ -77,7 +78,11 @@ impl SpaceSettings {
         for model in &self.models {
             agent.put_model(scope, model).await?;
         }
-        agent.set_default_model(scope, &self.default_model).await?;
+        match agent.set_default_model(scope, &self.default_model).await {
+            // A name that nothing is known of here; the default stays as it is.
+            Ok(()) | Err(ApiError::Invalid { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         agent.set_budgets(scope, self.budgets).await?;
         let mut link = store.write(&scope.space).await?;
         link.set_picture_settings(&self.pictures).await?;

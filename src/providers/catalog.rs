@@ -158,6 +158,16 @@ impl Catalog {
         Ok(Route { model, service, dialect, quirks, thoughts })
     }
 
+    /// The model that a person chooses. A name that only tells its service may be a slip of the pen, so it is taken
+    /// with its service before it, or once it was described; what was chosen earlier is found all the same.
+    pub fn choose(&self, text: &str) -> Result<Route, ApiError> {
+        let route = self.find(text)?;
+        let Model { id, service, name, .. } = &route.model;
+        let is_described =
+            self.models.iter().any(|known| known.service == *service && known.name == *name);
+        if is_described || id != name { Ok(route) } else { Err(undescribed(service, name)) }
+    }
+
     /// A model that nobody described: `service/name`, or a name that tells its service.
     fn guess(&self, text: &str) -> Option<Model> {
         let named = text.split_once('/').filter(|(service, name)| {
@@ -226,6 +236,17 @@ fn unknown(text: &str) -> ApiError {
     )
 }
 
+fn undescribed(service: &str, name: &str) -> ApiError {
+    let shown: String = name.chars().take(80).collect();
+    ApiError::invalid(
+        "model",
+        format!(
+            "Nothing is known of a model “{shown}”. If its service has it, write {service}/{shown}, or add it in \
+             the settings."
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +298,26 @@ mod tests {
             let found = catalog.find(unknown).map(|route| route.model.id);
             assert_eq!(found.is_ok(), unknown.is_empty(), "{unknown}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_only_tells_its_service_is_found_and_not_chosen() {
+        let added = Model { id: "gpt-own".into(), ..catalog(&[]).find("gpt-4o").unwrap().model };
+        let catalog = Catalog { models: vec![added], ..catalog(&[]) };
+
+        for slip in ["gpt-nope", "claude-sonet-5", "o3-none", "gemini-"] {
+            let refused = catalog.choose(slip).unwrap_err().to_string();
+            assert!(refused.contains(&format!("/{slip}, or add it")), "{refused}");
+            assert!(catalog.find(slip).is_ok(), "{slip}");
+        }
+        for known in ["", "demo", "gpt-own", "openai/gpt-nope", "ollama/qwen3"] {
+            let described = Catalog {
+                models: [catalog.models.clone(), FACTS.clone()].concat(),
+                ..catalog.clone()
+            };
+            assert_eq!(described.choose(known).unwrap(), described.find(known).unwrap());
+        }
+        assert_eq!(catalog.choose("nothing-known"), catalog.find("nothing-known"));
     }
 
     #[test]

@@ -166,12 +166,14 @@ async fn a_form_with_settings_that_cannot_be_is_refused_and_changes_nothing(hous
     }
     assert_eq!(house.get(&chat).await.good()["settings"], before["settings"]);
     assert_eq!(house.get(&chat).await.good()["revision"], before["revision"]);
-    assert_eq!(
-        post(&house, CHATS, json!({"personaId": "optimist", "settings": {"model": "no such"}}))
-            .await
-            .error(),
-        error(422, "invalid", "settings.model")
-    );
+    for model in ["no such", "gpt-nope", "claude-sonet-5"] {
+        let begun = json!({"personaId": "optimist", "settings": {"model": model}});
+        let refused = error(422, "invalid", "settings.model");
+        assert_eq!(post(&house, CHATS, begun).await.error(), refused, "{model}");
+        let changed = json!({"settings": {"model": model}});
+        assert_eq!(house.call(Method::PATCH, &chat, changed).await.error(), refused, "{model}");
+    }
+    assert_eq!(house.get(&chat).await.good()["settings"], before["settings"]);
 }
 
 async fn a_title_that_a_person_gives_is_not_held_against_one_that_a_model_found_meanwhile(
