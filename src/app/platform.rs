@@ -43,8 +43,9 @@ mod rail;
 
 pub use here::{
     Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
-    forget_draft, keep_cursor, keep_draft, kept_draft, note_early_typing, now, on_shortcut,
-    open_dialog, remember_theme, set_status, theme, title_text, typed_early, warn_before_leaving,
+    forget_draft, gathered, keep_cursor, keep_draft, kept_draft, note_early_typing, now,
+    on_shortcut, open_dialog, remember_theme, set_status, theme, title_text, typed_early,
+    warn_before_leaving,
 };
 pub use rail::{
     Following, act_on_card, drafts_told_of, from_right, hear_news, hold_pointer, in_rail, is_in,

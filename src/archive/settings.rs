@@ -44,6 +44,7 @@ struct Reached {
 impl SpaceSettings {
     /// What is set now.
     pub async fn of(store: &Store, agent: &Agent, scope: &Scope) -> Result<Self, ArchiveError> {
+        let budgets = agent.budgets(scope).await?;
         let mut link = store.read(&scope.space).await?;
         let reached = |service: Service| Reached {
             service: service.service,
@@ -56,7 +57,7 @@ impl SpaceSettings {
             models: link.added_models().await?,
             default_model: link.preference(DEFAULT_MODEL).await?.unwrap_or_default(),
             pictures: link.picture_settings().await?,
-            budgets: agent.budgets(scope).await?,
+            budgets,
         })
     }
 

@@ -27,7 +27,7 @@ const CHATS: &str = "/api/chats";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Begins a chat with a persona and gives its address.
-async fn begin(house: &House, persona: &str) -> String {
+pub async fn begin(house: &House, persona: &str) -> String {
     let chat = house.call(Method::POST, CHATS, json!({"personaId": persona})).await.good();
     format!("{CHATS}/{}", chat["id"].as_str().unwrap())
 }

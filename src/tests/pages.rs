@@ -1,11 +1,16 @@
 //! Pages as a browser without JavaScript gets them.
 
+use futures::future::join_all;
 use greenroom::domain::{
     change::{Change, Op},
     id::PersonaId,
 };
+use serde_json::json;
 
-use crate::support::House;
+use crate::{
+    chats::{begin, say},
+    support::House,
+};
 
 #[tokio::test]
 async fn every_page_reads_without_javascript() {
@@ -27,6 +32,45 @@ async fn every_page_reads_without_javascript() {
     assert!(versions.text.contains("Came with Greenroom."));
     assert!(house.get("/bin").await.text.contains("The bin is empty"));
     assert!(house.get("/settings").await.text.contains("Colours"));
+}
+
+/// Whoever holds a connection to the database while waiting for another keeps it from those who would give theirs back.
+#[tokio::test]
+async fn sixty_who_come_at_once_all_get_their_pages() {
+    let house = House::new().await;
+    let chat = begin(&house, "innkeeper").await;
+    say(&house, &chat, json!({"content": "Is there a room?"})).await;
+    let chat = chat.replace("/api/", "/");
+    let places = [
+        "/",
+        "/personas/optimist",
+        "/personas/optimist?versions=1",
+        "/personas/optimist?preview=1",
+        "/personas/optimist?enhance=1",
+        "/personas/optimist?publish=1",
+        &chat,
+        &format!("{chat}?settings=1"),
+        &format!("{chat}?chats=1"),
+        &format!("{chat}?map=1"),
+        "/chats",
+        "/playground/optimist",
+        "/terminal",
+        "/knowledge",
+        "/search?q=test",
+        "/inbox",
+        "/gallery",
+        "/traces",
+        "/usage",
+        "/audit",
+        "/bin",
+        "/settings",
+        "/rail?at=/",
+    ];
+    for place in places {
+        let answers = join_all((0..60).map(|_| house.get(place))).await;
+        let good = answers.iter().filter(|answer| answer.status == 200).count();
+        assert_eq!(good, 60, "{place}: {:?}", answers.iter().find(|answer| answer.status != 200));
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,10 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::problem::PageProblem;
 use crate::{
-    app::server_fns::budgets::{SaveBudgets, read_budgets},
+    app::{
+        platform::gathered,
+        server_fns::budgets::{SaveBudgets, read_budgets},
+    },
     domain::budget::{Budgets, Taken},
 };
 
@@ -14,7 +17,7 @@ pub fn BudgetSettingsCard() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match read_budgets().await {
+                match gathered(read_budgets()).await {
                     Ok((budgets, today)) => shown(budgets, today).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }

@@ -4,7 +4,10 @@ use leptos::{prelude::*, server_fn::ServerFn};
 
 use super::problem::PageProblem;
 use crate::{
-    app::server_fns::pictures::{SavePictureSettings, read_picture_settings},
+    app::{
+        platform::gathered,
+        server_fns::pictures::{SavePictureSettings, read_picture_settings},
+    },
     domain::picture::{MAX_DAILY, PICTURES_OFF, PictureSettings},
 };
 
@@ -14,7 +17,7 @@ pub fn PictureSettingsCard() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match read_picture_settings().await {
+                match gathered(read_picture_settings()).await {
                     Ok((settings, by)) => shown(settings, by).into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }

@@ -8,6 +8,7 @@ use crate::{
             budget_settings::BudgetSettingsCard, page_title::PageTitle,
             picture_settings::PictureSettingsCard, problem::PageProblem, theme_switch::ThemeSwitch,
         },
+        platform::gathered,
         server_fns::models::{
             AddModel, ModelSettings, NamedModel, RemoveModel, ResetService, SaveService,
             SetDefaultModel, list_models,
@@ -31,7 +32,7 @@ pub fn SettingsPage() -> impl IntoView {
         </section>
         <Suspense>
             {Suspend::new(async move {
-                match list_models().await {
+                match gathered(list_models()).await {
                     Ok(settings) => view! { <Models settings/> }.into_any(),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }

@@ -61,6 +61,11 @@ pub fn now() -> Timestamp {
     Timestamp(js_sys::Date::now() as i64)
 }
 
+/// What a part of a page shows.
+pub async fn gathered<T>(asked: impl Future<Output = T>) -> T {
+    asked.await
+}
+
 /// An alarm: it rings once, later, unless it is set again, stopped, or its owner goes away.
 #[derive(Clone, Copy)]
 pub struct Alarm(StoredValue<Option<Timeout>, LocalStorage>);

@@ -3,7 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
-use leptos::{html::Dialog, nonce::Nonce, prelude::*, text_prop::TextProp};
+use leptos::{
+    html::Dialog, nonce::Nonce, prelude::*, reactive::computed::ScopedFuture, text_prop::TextProp,
+};
 use leptos_axum::ResponseOptions;
 
 use crate::{
@@ -77,6 +79,19 @@ pub fn apply_theme(_: Theme) {}
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// What a part of a page shows. It is gathered apart from the page, which waits for one part after the other: a part
+/// whose turn has not come must not hold a connection that another waits for.
+pub async fn gathered<T: Send + 'static>(asked: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(ScopedFuture::new(asked)).await {
+        Ok(told) => told,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The server closes, and nobody waits any more.
+            Err(_) => std::future::pending().await,
+        },
+    }
 }
 
 /// An alarm that never rings: nothing happens later on the server.

@@ -67,6 +67,8 @@ pub async fn open_persona(
     let persona = link.persona(&id).await?.into();
     let test_inputs = link.test_inputs(&id).await?.into_iter().map(Into::into).collect();
     let answers = link.last_answers(&id).await?.into_iter().map(shown_answer).collect();
+    // Who holds a connection while waiting for another can wait for ever.
+    drop(link);
     let catalog = desk.agent.catalog(&desk.scope).await?;
     let models = catalog.models().iter().map(|model| model.id.clone()).collect();
     let default_model = catalog.default_model().to_owned();
