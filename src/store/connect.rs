@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread::available_parallelism,
     time::Duration,
 };
 
@@ -39,10 +40,22 @@ const NOT_OPENED: u32 = 14;
 const CHECKED_ALWAYS: u64 = 16 * 1024 * 1024;
 /// And so large a one when its last program did not close it.
 const CHECKED_AFTER_CRASH: u64 = 512 * 1024 * 1024;
-const SQLITE_READERS: u32 = 8;
+/// More readers than processors keep those busy that wait for the disk; each has a thread and up to two megabytes of
+/// pages.
+const READERS_PER_PROCESSOR: u32 = 2;
+const MOST_READERS: u32 = 8;
 /// A process that sleeps in the middle of a transaction loses it, and holds up others no longer than this.
 const ASLEEP: &str = "set idle_in_transaction_session_timeout = '30s'";
 const POSTGRES_CONNECTIONS: u32 = 16;
+
+/// How many connections read an SQLite file side by side.
+fn readers() -> u32 {
+    let processors = available_parallelism().map_or(1, usize::from);
+    u32::try_from(processors)
+        .unwrap_or(MOST_READERS)
+        .saturating_mul(READERS_PER_PROCESSOR)
+        .min(MOST_READERS)
+}
 
 /// How a file was left.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +102,7 @@ impl Store {
             .map_err(unopened)?;
         check_version(&write).await?;
         let read = SqlitePoolOptions::new()
-            .max_connections(SQLITE_READERS)
+            .max_connections(readers())
             .test_before_acquire(false)
             .max_lifetime(None)
             .idle_timeout(None)
