@@ -64,6 +64,10 @@ impl Agent {
             Some(parent) => {
                 let known = standing(&mut link, chat, parent, "parentId").await?;
                 check_visible(&mut link, chat, &known.message.id).await?;
+                let leaf = link.newest_below(chat, &known.message.id).await?;
+                if leaf != known.message.id && !words.branch {
+                    return Err(ApiError::MovedOn { leaf });
+                }
                 Some(known.message.id)
             }
             None => {

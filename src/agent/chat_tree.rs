@@ -43,6 +43,8 @@ pub struct ChatWords {
     pub content: String,
     /// What it follows; without one, what the device last saw.
     pub parent: Option<MessageId>,
+    /// Whether it may begin another branch, beside what follows that message already.
+    pub branch: bool,
     /// The device that says it.
     pub device: Option<String>,
     /// What the sender calls it.

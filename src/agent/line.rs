@@ -95,7 +95,8 @@ impl Agent {
                 self.next_turn(&scope, chat, item, message_ids, begun, old).await
             }
             Next::Words { content, after, device_id } => {
-                let words = ChatWords { content, parent: after, device: device_id, client: None };
+                let (parent, device) = (after, device_id);
+                let words = ChatWords { content, parent, device, ..ChatWords::default() };
                 self.next_words(&scope, chat, item, words).await
             }
             Next::Replayed { .. } => Ok(Taken::Missed),

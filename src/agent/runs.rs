@@ -306,7 +306,7 @@ impl Agent {
             let kept = self.read(scope).await?.message(&run.reply_id).await.is_ok();
             let parent = if kept { run.reply_id.clone() } else { run.follows().clone() };
             let (content, parent) = (GO_ON.into(), Some(parent));
-            let said = ChatWords { content, parent, ..ChatWords::default() };
+            let said = ChatWords { content, parent, branch: true, ..ChatWords::default() };
             let runs = self.say_to(scope, &known.id, said, Some(&run.persona_id)).await?;
             return runs.into_iter().next().ok_or_else(|| ApiError::not_found("run"));
         }

@@ -165,6 +165,10 @@ pub struct Said {
     content: String,
     /// What it follows; without it, what the device last saw.
     parent_id: Option<MessageId>,
+    /// Whether it may begin another branch, where something follows that message already. Otherwise that is told (409,
+    /// `moved_on`, with its `leaf`), and nothing is said.
+    #[serde(default)]
+    branch: bool,
     /// The device that says it.
     device_id: Option<String>,
     /// What the sender calls it, once in a chat: the same sent again is told of the first and its runs.
@@ -173,8 +177,8 @@ pub struct Said {
 
 impl From<Said> for ChatWords {
     fn from(said: Said) -> Self {
-        let Said { content, parent_id, device_id, client_id } = said;
-        Self { content, parent: parent_id, device: device_id, client: client_id }
+        let Said { content, parent_id, branch, device_id, client_id } = said;
+        Self { content, parent: parent_id, branch, device: device_id, client: client_id }
     }
 }
 

@@ -83,6 +83,7 @@ impl From<ApiError> for Failure {
             | ApiError::AddressTaken { .. }
             | ApiError::NotNow { .. }
             | ApiError::Decided { .. }
+            | ApiError::MovedOn { .. }
             | ApiError::Provider { .. }
             | ApiError::Limited { .. }
             | ApiError::Denied { .. }

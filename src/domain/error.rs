@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     change::{ChangeState, Conflict},
-    id::RunId,
+    id::{MessageId, RunId},
     timestamp::Timestamp,
 };
 
@@ -100,6 +100,12 @@ pub enum ApiError {
         #[serde(rename = "runId")]
         run_id: RunId,
     },
+    /// Something was said after that message already.
+    #[error("Something was said after that meanwhile. Read it, and send yours once more.")]
+    MovedOn {
+        /// Where that leads to.
+        leaf: MessageId,
+    },
     /// A service that runs models failed.
     #[error("{reason}")]
     Provider {
@@ -183,6 +189,7 @@ impl ApiError {
             | Self::InBin { .. }
             | Self::NotNow { .. }
             | Self::Decided { .. }
+            | Self::MovedOn { .. }
             | Self::Limited { retry_after: None, .. }
             | Self::Denied { .. }
             | Self::SignIn { .. }
@@ -204,6 +211,7 @@ impl ApiError {
             | Self::InBin { .. }
             | Self::NotNow { .. }
             | Self::Decided { .. }
+            | Self::MovedOn { .. }
             | Self::Busy { .. } => 409,
             Self::TooLarge { .. } => 413,
             Self::WrongType { .. } => 415,

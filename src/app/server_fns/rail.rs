@@ -48,7 +48,7 @@ pub async fn say(
     }
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
         let (content, device) = (quoting(&marked, &words), Some(device()));
-        let words = ChatWords { content, parent, device, client: None };
+        let words = ChatWords { content, parent, device, ..ChatWords::default() };
         let said = match wait {
             true => Err(ApiError::Busy { run_id: RunId::default() }),
             false => desk.agent.say_in_chat(&desk.scope, &chat, words.clone()).await,

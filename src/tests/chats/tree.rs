@@ -12,6 +12,7 @@ on_both!(
     every_device_keeps_its_leaf_and_is_told_what_is_newer,
     an_answer_goes_on_while_nobody_looks_and_others_have_to_wait,
     what_follows_the_other_answer_is_told_while_another_one_is_written,
+    what_is_said_after_an_old_leaf_is_told_of_the_newer_one,
     a_branch_can_be_pruned_and_restored,
     moments_are_labelled_and_bookmarked_on_the_map,
     what_cannot_be_is_told_and_changes_nothing,
@@ -192,6 +193,34 @@ async fn what_follows_the_other_answer_is_told_while_another_one_is_written(hous
     post(&house, &format!("/api/runs/{run}/stop"), json!({})).await.good();
     let page = path(&house, &chat, "").await;
     assert_eq!(places(&page)[1], place("Half ", (2, 2), 2), "it is the same when it is there");
+}
+
+async fn what_is_said_after_an_old_leaf_is_told_of_the_newer_one(house: House) {
+    let house = house.playing(&answers(4));
+    let chat = begin(&house, "optimist").await;
+    let messages = format!("{chat}/messages");
+    let (_, old) = say(&house, &chat, json!({"content": "One"})).await;
+    let laptop = json!({"content": "Two", "deviceId": "laptop", "parentId": old});
+    let (two, newer) = say(&house, &chat, laptop).await;
+    let before = house.get(&format!("{chat}/tree")).await.good();
+
+    let late = json!({"content": "Three", "deviceId": "phone", "parentId": old});
+    let refused = post(&house, &messages, late.clone()).await;
+
+    assert_eq!(refused.error(), error(409, "moved_on", ""));
+    assert_eq!(refused.json()["error"]["leaf"], json!(newer));
+    assert_eq!(house.get(&format!("{chat}/tree")).await.good(), before);
+    let mut meant = late.clone();
+    meant["branch"] = json!(true);
+    let (beside, _) = say(&house, &chat, meant).await;
+    let tree = house.get(&format!("{chat}/tree")).await.good();
+    let kept = tree["items"].as_array().unwrap().iter().find(|node| node["id"] == json!(beside));
+    assert_eq!(kept.unwrap()["parentId"], json!(old));
+    // What was pruned is in nobody's way.
+    for message in [two, beside] {
+        post(&house, &format!("/api/messages/{message}/prune"), json!({})).await.good();
+    }
+    say(&house, &chat, late).await;
 }
 
 async fn a_branch_can_be_pruned_and_restored(house: House) {
