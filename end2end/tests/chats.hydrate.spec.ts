@@ -1,5 +1,5 @@
 // What only the browser's program can do in a chat: streams, several tabs, and what it remembers.
-import { alive, expect, open, persona, test } from "./house";
+import { alive, deaf, expect, open, persona, test } from "./house";
 import type { APIRequestContext, Page } from "@playwright/test";
 
 const long = "Tell me of the sea. ".repeat(3);
@@ -68,6 +68,28 @@ test("a second tab on an older branch says that there is something newer, and go
   await expect(turns(page).first()).toContainText("One");
   await jump.click();
   await expect(turns(page).first()).toContainText("Another one");
+});
+
+test("who did not see what was said meanwhile is told, keeps the words, and sends them after it", async ({ page, request }) => {
+  const { id } = await begin(request);
+  const said = async (content: string) => {
+    const { runId } = await (await request.post(`/api/chats/${id}/messages`, { data: { content } })).json();
+    await expect.poll(async () => (await (await request.get(`/api/runs/${runId}`)).json()).status).toBe("done");
+  };
+  await said("One");
+  await deaf(page);
+  await open(page, `/chats/${id}`);
+  await said("Two");
+  await say(page, "Three");
+  await expect(page.getByText("Something was said after that meanwhile.")).toBeVisible();
+  await expect(turns(page)).toHaveCount(4);
+  const words = page.getByRole("textbox", { name: "Say something…" });
+  await expect(words).toHaveValue("Three");
+  await words.press("Enter");
+  await expect(turns(page)).toHaveCount(6);
+  await expect(turns(page).nth(2)).toContainText("Two");
+  await expect(turns(page).nth(4)).toContainText("Three");
+  await expect(words).toHaveValue("");
 });
 
 test("while another answer is written, one goes to the one before", async ({ page, request }) => {

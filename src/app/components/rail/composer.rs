@@ -106,7 +106,11 @@ pub fn Composer(
                     }
                 }
                 Err(ApiError::Busy { .. }) if to_persona => busy.set(true),
-                Err(error) => notices.tell(error.to_string()),
+                Err(error) => {
+                    notices.tell(error.to_string());
+                    // What the page does not show yet may be in the way.
+                    platform::renew_served();
+                }
             }
         });
     };
