@@ -319,7 +319,7 @@ impl Turn {
                 self.end_at_limit(&told)
             }
             StopReason::MaxTokens => {
-                let told = if self.spoke {
+                let told = if self.spoke || !self.wanted.is_empty() {
                     "The answer was cut off at its longest."
                 } else {
                     "The model used all the room for its answer on thinking. Try again, or choose \

@@ -164,7 +164,10 @@ fn a_call_is_never_run_when_the_answer_was_cut_off() {
     assert!(!steps.iter().any(|step| matches!(step, Step::RunTools(_))), "{steps:?}");
     let output = "Not run. The answer was cut off before it was whole.";
     assert_eq!(steps[1], told_result("i3", result("i1", "a", output, true)));
-    assert_eq!(the_end(&steps).stop, Some(StopReason::MaxTokens));
+    let finish = the_end(&steps);
+    assert_eq!(finish.stop, Some(StopReason::MaxTokens));
+    let told = finish.error.as_ref().map(ToString::to_string);
+    assert_eq!(told.as_deref(), Some("The answer was cut off at its longest."));
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub enum Fault {
     Truncated,
     /// The service sent what we cannot read.
     Garbled,
+    /// A web page came instead of an answer: the address is another's.
+    Page,
 }
 
 impl Fault {
@@ -45,7 +47,8 @@ impl Fault {
             | Self::Quota
             | Self::BadRequest
             | Self::ContextExceeded
-            | Self::Garbled => false,
+            | Self::Garbled
+            | Self::Page => false,
         }
     }
 }
@@ -105,6 +108,10 @@ impl ProviderError {
                 Fault::Garbled => {
                     format!("{service} sent something that could not be read. Try again.")
                 }
+                Fault::Page => format!(
+                    "At the address of {service} is a web page, and nothing that answers. Check it in the \
+                     settings."
+                ),
             },
         }
     }

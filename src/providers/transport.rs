@@ -327,6 +327,10 @@ fn decoded(
             yield Err(dialect.unstreamed(&|name| named(&headers, name), &body));
             return;
         }
+        if let Some(b'<') = first {
+            yield Err(ProviderError::new(Fault::Page, "A web page came instead of a stream."));
+            return;
+        }
         drop(headers);
         let mut events = SseStream::from_bytes_stream(pieces.boxed());
         let mut answer = 0;

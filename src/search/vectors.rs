@@ -120,7 +120,7 @@ fn sentence(error: &ProviderError) -> String {
         Fault::Unreached | Fault::Transient | Fault::Truncated => {
             "the service for embeddings could not be reached"
         }
-        Fault::BadRequest | Fault::ContextExceeded | Fault::Garbled => {
+        Fault::BadRequest | Fault::ContextExceeded | Fault::Garbled | Fault::Page => {
             "the service for embeddings gave no vector"
         }
     };

@@ -26,8 +26,9 @@ use crate::{
     },
 };
 
-/// How many runs a page watches at once: a browser has six connections for all that the page does.
-const WATCHED: usize = 3;
+/// How many runs a page watches at once: a browser has six connections for all pages of a server that it shows. The
+/// others are shown when they are whole, or when it is their turn.
+const WATCHED: usize = 1;
 /// After how many milliseconds the answers are looked at again: much may begin in one moment.
 const SOON: u32 = 150;
 /// The same, where something could not be reached.

@@ -64,6 +64,12 @@ async fn a_lie_is_an_error_and_the_conversation_goes_on() {
             let error = answer.error();
             assert!(error.ends_with(['.', '”']) && error.len() < 2000, "{told}: {error}");
             assert!(!answer.text().contains("<!doctype"), "{told}");
+            // What may be a slip in the settings is not asked again, and told as that.
+            assert_eq!(
+                error.contains("is a web page"),
+                name.starts_with("a web page"),
+                "{told}: {error}"
+            );
             assert_eq!(stage.run(&answer.run).await["status"], "failed", "{told}");
             stage.fake.play(Vec::<Reply>::new());
         }
