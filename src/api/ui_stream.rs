@@ -67,6 +67,9 @@ pub struct Metadata {
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<&'static str>,
+    /// What people read about how it ended, unless it simply came to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// What it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
@@ -199,13 +202,16 @@ impl Projection {
                 chunks.push(Chunk::MessageMetadata {
                     message_metadata: Metadata {
                         finish_reason: Some(finish_reason(*status, *stop)),
+                        error: error.as_ref().map(ToString::to_string),
                         spent: Some(*spent),
                         ..Metadata::default()
                     },
                 });
                 chunks.push(match (status, error) {
                     (RunStatus::Stopped, _) => Chunk::Abort,
-                    (RunStatus::Done, _) | (_, None) => Chunk::Finish,
+                    (_, None) => Chunk::Finish,
+                    // A limit leaves the work undone: clients tell people of nothing else but an error.
+                    (RunStatus::Done, Some(_)) if *stop != Some(StopReason::Limit) => Chunk::Finish,
                     (_, Some(error)) => Chunk::Error { error_text: error.to_string() },
                 });
                 chunks
@@ -236,7 +242,8 @@ fn finish_reason(status: RunStatus, stop: Option<StopReason>) -> &'static str {
         (_, Some(StopReason::MaxTokens | StopReason::ContextExceeded)) => "length",
         (_, Some(StopReason::Refusal)) => "content-filter",
         (_, Some(StopReason::ToolUse)) => "tool-calls",
-        (_, Some(StopReason::PauseTurn | StopReason::Limit | StopReason::Other) | None) => "other",
+        (_, Some(StopReason::Limit)) => "error",
+        (_, Some(StopReason::PauseTurn | StopReason::Other) | None) => "other",
     }
 }
 
@@ -272,10 +279,19 @@ pub fn respond(
 
 /// The messages of a session's branch, as a client keeps them.
 pub fn ui_messages(path: &SessionPath) -> Vec<UiMessage> {
-    path.items.iter().map(|item| ui_message(&item.message)).collect()
+    let messages = || path.items.iter().map(|item| &item.message);
+    let message = |message: &Message| {
+        let answered = messages().any(|other| other.parent_id.as_ref() == Some(&message.id));
+        // An answer that never came is told with the question.
+        let told_here =
+            |run: &&Run| run.reply_id == message.id || !answered && run.message_id == message.id;
+        ui_message(message, path.troubled.iter().rev().find(told_here))
+    };
+    messages().map(message).collect()
 }
 
-fn ui_message(message: &Message) -> UiMessage {
+/// A message, and the run that wrote it or that it asked for, when that one did not simply come to its end.
+fn ui_message(message: &Message, troubled: Option<&Run>) -> UiMessage {
     let mut parts: Vec<Value> = Vec::new();
     // A step begins where the model speaks after results.
     let mut fresh = message.role == Role::Assistant;
@@ -316,11 +332,21 @@ fn ui_message(message: &Message) -> UiMessage {
             PartBody::Reasoning(_) | PartBody::ToolResult(_) => {}
         }
     }
+    let error = troubled.and_then(|run| run.error.as_ref()).map(ToString::to_string);
     let metadata = match message.role {
-        Role::User => Metadata::default(),
+        Role::User => Metadata {
+            trace_id: troubled.map(|run| run.id.clone()),
+            finish_reason: troubled.map(|run| finish_reason(run.status, run.stop)),
+            error,
+            ..Metadata::default()
+        },
         Role::Assistant => Metadata {
             trace_id: message.run_id.clone(),
             model: Some(message.model.clone()),
+            finish_reason: troubled
+                .map(|run| finish_reason(run.status, run.stop))
+                .or(message.stop.map(|stop| finish_reason(RunStatus::Done, Some(stop)))),
+            error,
             spent: Some(message.spent),
             ..Metadata::default()
         },
@@ -452,12 +478,18 @@ mod tests {
         ];
         let with = |end: RunEvent| types(&[&begun[..], &[end]].concat())[3..].to_vec();
         let failed = ApiError::NotNow { reason: "No.".into() };
+        let at = |stop: StopReason| {
+            let (stop, error) = (Some(stop), Some(failed.clone()));
+            RunEvent::Ended { status: RunStatus::Done, stop, error, spent: Spent::default() }
+        };
         let middle = ["tool-output-error", "finish-step", "message-metadata"];
 
         for (end, last) in [
             (ended(RunStatus::Stopped, None), "abort"),
-            (ended(RunStatus::Failed, Some(failed)), "error"),
+            (ended(RunStatus::Failed, Some(failed.clone())), "error"),
             (ended(RunStatus::Done, None), "finish"),
+            (at(StopReason::Limit), "error"),
+            (at(StopReason::MaxTokens), "finish"),
         ] {
             assert_eq!(with(end), [&middle[..], &[last]].concat());
         }
@@ -474,7 +506,7 @@ mod tests {
             part(PartBody::Text("Done.".into())),
         ];
 
-        let message = ui_message(&run().reply(parts));
+        let message = ui_message(&run().reply(parts), None);
 
         assert_eq!(
             message.parts,
