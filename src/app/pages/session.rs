@@ -25,8 +25,8 @@ use crate::{
         field::grouped,
         id::{CallId, ConversationId, MessageId, PersonaId},
         message::Role,
-        playground::{BranchSpent, TITLE, Todo, TodoStatus},
-        run::Run,
+        playground::{SessionSpent, TITLE, Todo, TodoStatus},
+        run::{Run, told_dollars},
     },
 };
 
@@ -162,10 +162,10 @@ fn shown(data: SessionData) -> impl IntoView {
     }
 }
 
-/// What a branch took so far.
-fn told_spent(BranchSpent { input, output, micros, unpriced }: BranchSpent) -> String {
+/// What a session took so far.
+fn told_spent(SessionSpent { input, output, micros, unpriced }: SessionSpent) -> String {
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
-    let dollars = format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100);
+    let dollars = told_dollars(micros);
     let price = match (micros, unpriced) {
         (0, 0) => "free so far".to_owned(),
         (0, _) => "at a price that is not known".to_owned(),

@@ -9,7 +9,7 @@ use crate::domain::{
     error::ApiError,
     id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
     list::Page,
-    playground::{BranchSpent, PlaygroundSession, Todo, Variables},
+    playground::{PlaygroundSession, SessionSpent, Todo, Variables},
     run::Run,
     tree::PathMessage,
     version::{Revision, VersionSummary},
@@ -75,8 +75,8 @@ pub struct SessionData {
     pub files: Vec<FileInfo>,
     /// What is to be done.
     pub todos: Vec<Todo>,
-    /// What this branch took so far.
-    pub spent: BranchSpent,
+    /// What the session took so far, on all its branches.
+    pub spent: SessionSpent,
     /// What is left of the limits, for people; nothing where none is set.
     pub left: Option<String>,
     /// Whether another prompt than the session's is tried on this branch.

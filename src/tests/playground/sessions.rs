@@ -16,6 +16,7 @@ on_both!(
     a_first_message_that_is_refused_leaves_nothing_behind,
     what_a_long_branch_took_and_its_todos_are_those_of_all_of_it,
     a_price_that_is_not_known_is_told_as_that,
+    what_a_session_took_is_counted_on_all_its_branches,
     what_is_set_for_other_versions_stays_with_a_session,
     what_a_step_did_to_files_is_shown_however_far_up_it_is,
 );
@@ -243,7 +244,7 @@ async fn a_price_that_is_not_known_is_told_as_that(house: House) {
 
     say(&playing, &home, in_session(asking(dear), &id)).await;
     let both = page().await;
-    assert!(both.contains("2\u{202f}000 tokens in, 200 out, $0.0030 or more so far"), "{both}");
+    assert!(both.contains("2\u{202f}000 tokens in, 200 out, $0.003 or more so far"), "{both}");
     assert!(!both.contains(told), "its price is known");
 }
 
@@ -274,6 +275,31 @@ async fn what_a_long_branch_took_and_its_todos_are_those_of_all_of_it(house: Hou
 }
 
 /// Saving a session forgot what was filled in for versions with other variables.
+/// What was said before a session was cleared, or was answered again, was paid for all the same: the page said
+/// less than what the limits counted.
+async fn what_a_session_took_is_counted_on_all_its_branches(house: House) {
+    let home = tinker(&house).await;
+    let usage = json!({"usage": {"input": 1000, "output": 100}});
+    let answers: Vec<Value> = (0..4).map(|_| json!([{"text": "Yes."}, usage])).collect();
+    let playing = house.playing(&script(&answers));
+    playing.call(Method::PUT, "/api/budgets", json!({"sessionTokens": 10_000})).await.good();
+    let id = say(&playing, &home, words("First")).await.session;
+    let again = json!({"sessionId": id, "messages": [], "trigger": "regenerate-message"});
+    say(&playing, &home, again).await;
+    let page = async || playing.get(&format!("/playground/tinker/{id}")).await.text;
+    assert!(page().await.contains("2\u{202f}000 tokens in, 200 out"), "both answers");
+
+    playing.call(Method::POST, &format!("{home}/sessions/{id}/clear"), json!({})).await.good();
+
+    let cleared = page().await;
+    assert!(cleared.contains("2\u{202f}000 tokens in, 200 out"), "{cleared}");
+    assert!(cleared.contains("eft in this session: 7\u{202f}800 of 10\u{202f}000"), "{cleared}");
+    say(&playing, &home, in_session(words("Anew"), &id)).await;
+    let anew = page().await;
+    assert!(anew.contains("3\u{202f}000 tokens in, 300 out"), "{anew}");
+    assert!(anew.contains("eft in this session: 6\u{202f}700 of 10\u{202f}000"), "{anew}");
+}
+
 async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
     let home = tinker(&house).await;
     let set = json!({"variables": {"thing": "clocks", "other": "kept"}});
