@@ -60,6 +60,8 @@ pub struct SessionPath {
     pub todos: Vec<Todo>,
     /// What all answers of the session took on whichever branch, the one that is being given included.
     pub spent: SessionSpent,
+    /// The newest beginning, when nothing is said on the branch in use: what was said before it was cleared.
+    pub cleared: Option<MessageId>,
     /// What is tried on the branch instead of the version's own prompt.
     pub tried: Option<String>,
 }
@@ -133,7 +135,11 @@ impl Agent {
         let writing = writing.and_then(|run| self.live(&run.id)).map(|live| live.spent());
         let spent = link.spent_in(id).await?.plus(writing.unwrap_or_default());
         let tried = tried_at(&mut link, id, at.as_ref(), end.as_ref()).await?;
-        Ok(SessionPath { items, next, run, troubled, place, todos, spent, tried })
+        let cleared = match &end {
+            Some(_) => None,
+            None => link.newest_root(id).await?,
+        };
+        Ok(SessionPath { items, next, run, troubled, place, todos, spent, cleared, tried })
     }
 
     /// From where the files of a session are seen now.

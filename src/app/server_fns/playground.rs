@@ -46,6 +46,8 @@ pub struct EntranceData {
     pub sessions: Page<PlaygroundSession>,
     /// Whether they are those that were deleted.
     pub deleted: bool,
+    /// Whether any were.
+    pub any_deleted: bool,
     /// What can be filled in its prompt.
     pub variable_names: Vec<String>,
     /// What can be filled only in the prompts of versions before it.
@@ -79,6 +81,8 @@ pub struct SessionData {
     pub spent: SessionSpent,
     /// What is left of the limits, for people; nothing where none is set.
     pub left: Option<String>,
+    /// Where one comes back to what was said before the session was cleared, while nothing is said anew.
+    pub cleared: Option<MessageId>,
     /// Whether another prompt than the session's is tried on this branch.
     pub tries: bool,
     /// What is looked at.
@@ -99,7 +103,9 @@ pub struct SessionTurn {
 pub enum Opened {
     /// Nothing.
     Nothing,
-    /// A file with its text; `None` when it is no text.
+    /// A file that is looked at.
+    Viewed(FileInfo, FileView),
+    /// A file that is edited, with its text; `None` when it is no text.
     File(FileInfo, Option<String>),
     /// A file of which one has a text that could not be saved.
     Unsaved(UnsavedFile),
@@ -107,6 +113,43 @@ pub enum Opened {
     Step(Vec<FileDiff>),
     /// Why it cannot be shown.
     Problem(String),
+}
+
+/// How a file is looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FileView {
+    /// Line by line, as it is written.
+    Lines {
+        /// The text.
+        text: String,
+        /// Whether it could be drawn, too.
+        drawn: bool,
+    },
+    /// Markdown, as HTML.
+    Prose(String),
+    /// The rows of a table.
+    Table(Vec<Vec<String>>),
+    /// A picture.
+    Picture,
+    /// Nothing that could be shown.
+    Bytes,
+}
+
+/// What a page looks at beside a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// The file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Whether it is edited.
+    #[serde(default)]
+    pub edited: bool,
+    /// Whether it is shown as it is written, though it could be drawn.
+    #[serde(default)]
+    pub as_written: bool,
+    /// The call whose files are looked at.
+    #[serde(default)]
+    pub call: Option<CallId>,
 }
 
 /// A text that could not be saved, because another one stands there by now.
@@ -162,9 +205,11 @@ pub async fn open_playground(
     let known = desk.read().await?.persona(&persona).await?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
     let sessions = desk.read().await?.sessions(&persona, kept, after.as_deref(), PAGE_SIZE).await?;
+    let gone = desk.read().await?.sessions(&persona, Kept::Deleted, None, 1).await?;
+    let any_deleted = !gone.items.is_empty();
     let (variable_names, older_names) = variables_of(&desk, &known).await?;
     let player = player(&desk, known).await?;
-    Ok(EntranceData { player, sessions, deleted, variable_names, older_names })
+    Ok(EntranceData { player, sessions, deleted, any_deleted, variable_names, older_names })
 }
 
 /// A session, and the branch of it that is in use.
@@ -177,16 +222,13 @@ pub async fn open_session(
     /// Only what was said before this message.
     #[server(default)]
     before: Option<MessageId>,
-    /// The file that is looked at.
+    /// What is looked at beside it.
     #[server(default)]
-    file: Option<String>,
-    /// The call whose files are looked at.
-    #[server(default)]
-    call: Option<CallId>,
+    look: Look,
 ) -> Result<SessionData, ApiError> {
     use crate::state::{desk, session_data};
 
-    session_data(&desk()?, &persona, &id, before, file, call).await
+    session_data(&desk()?, &persona, &id, before, look).await
 }
 
 /// Begins a session and says the first words, if there are some, and goes there.
