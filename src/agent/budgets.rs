@@ -10,9 +10,8 @@ use tokio::time::Instant;
 
 use super::{
     Agent,
-    room::{Allowance, Of},
+    room::{Allowance, Guards, Of},
     runs::Order,
-    turn::Guards,
 };
 use crate::{
     changes::Scope,

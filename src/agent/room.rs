@@ -1,5 +1,5 @@
-//! What is left of limits for the next answer of a run. What a person set is held while an answer is being
-//! given, not only after it.
+//! How far a run may go, and what is left of that for its next answer. What a person set is held while an
+//! answer is being given, not only after it.
 
 use crate::domain::{
     budget::{Taken, micros},
@@ -100,6 +100,33 @@ impl Allowance {
             room(affordable, Bound::Money(of))
         });
         [tokens, money].into_iter().flatten().min_by_key(|room| room.tokens)
+    }
+}
+
+/// How far a run may go by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guards {
+    /// How often the model may be asked.
+    pub steps: u32,
+    /// How many tokens it may write in all.
+    pub output_tokens: u64,
+    /// What it may cost, in millionths of a dollar.
+    pub cost_micros: u64,
+    /// How often in a row it may ask for the very same thing.
+    pub repeats: u32,
+    /// What persons let it take.
+    pub allowed: Allowance,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            steps: 32,
+            output_tokens: 100_000,
+            cost_micros: 2_000_000,
+            repeats: 4,
+            allowed: Allowance::default(),
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Agent, asking::keep_asking, begun::Begun, chat_tree::ChatWords, driver::Brief, rounds::settle,
-    session_talk::Follows, turn::Guards, watch::LOOK,
+    Agent, asking::keep_asking, begun::Begun, chat_tree::ChatWords, driver::Brief, room::Guards,
+    rounds::settle, session_talk::Follows, watch::LOOK,
 };
 use crate::{
     changes::{Scope, leave_drafts, refresh_index},

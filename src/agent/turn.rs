@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::room::{Allowance, Bound, Cuts, Room, Unfit};
+use super::room::{Allowance, Bound, Cuts, Guards, Room, Unfit};
 use crate::{
     domain::{
         budget::Taken,
@@ -17,33 +17,6 @@ use crate::{
     },
     providers::ModelEvent,
 };
-
-/// How far a run may go by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guards {
-    /// How often the model may be asked.
-    pub steps: u32,
-    /// How many tokens it may write in all.
-    pub output_tokens: u64,
-    /// What it may cost, in millionths of a dollar.
-    pub cost_micros: u64,
-    /// How often in a row it may ask for the very same thing.
-    pub repeats: u32,
-    /// What persons let it take.
-    pub allowed: Allowance,
-}
-
-impl Default for Guards {
-    fn default() -> Self {
-        Self {
-            steps: 32,
-            output_tokens: 100_000,
-            cost_micros: 2_000_000,
-            repeats: 4,
-            allowed: Allowance::default(),
-        }
-    }
-}
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]

@@ -159,12 +159,13 @@ fn facts(info: &FileInfo, download: String) -> impl IntoView + use<> {
 
 /// A text with the numbers of its lines beside it, which are not taken along when it is copied.
 fn lines(text: &str) -> impl IntoView + use<> {
+    // The first line break in a `pre` is not shown, so that one that belongs to the text needs another.
     let count = text.lines().count();
     let numbers: String = (1..=count).map(|number| format!("{number}\n")).collect();
     view! {
         <div class="source" tabindex="0" role="region" aria-label="The text">
             <pre class="numbers" aria-hidden="true">{numbers}</pre>
-            <pre class="text">{text.to_owned()}</pre>
+            <pre class="text">{format!("\n{text}")}</pre>
         </div>
     }
 }

@@ -179,30 +179,35 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
     }
 }
 
-/// What a tool is given. A text that JSON would write otherwise than it is, such as that of a file, is shown as it
-/// is, and all of it as JSON below.
+/// What a tool is given. Where JSON would write a text otherwise than it is, such as that of a file, texts are shown
+/// as they are, and all of it as JSON below.
 fn given(input: &serde_json::Value) -> AnyView {
     let json = |value: &serde_json::Value| {
         visible(serde_json::to_string_pretty(value).unwrap_or_default())
     };
+    let otherwise = |value: &serde_json::Value| {
+        value.as_str().is_some_and(|text| text.contains(['\n', '"', '\\', '\t']))
+    };
+    if !input.as_object().is_some_and(|fields| fields.values().any(otherwise)) {
+        return view! { <pre>{json(input)}</pre> }.into_any();
+    }
     let mut rest = input.clone();
     let mut texts: Vec<(String, String)> = Vec::new();
     if let Some(fields) = rest.as_object_mut() {
         fields.retain(|name, value| match value.as_str() {
-            Some(text) if text.contains(['\n', '"', '\\', '\t']) => {
+            Some(text) => {
                 texts.push((name.clone(), visible(text.to_owned())));
                 false
             }
-            _ => true,
+            None => true,
         });
     }
-    if texts.is_empty() {
-        return view! { <pre>{json(input)}</pre> }.into_any();
-    }
+    // Where it works comes first, and what was there before what comes in its place.
+    texts.sort_by_key(|(name, _)| (name != "path", name != "old_string"));
     let rest = rest.as_object().is_some_and(|fields| !fields.is_empty()).then(|| json(&rest));
     view! {
-        {rest.map(|rest| view! { <pre>{rest}</pre> })}
         {texts.into_iter().map(|(name, text)| view! { <p class="small faint">{name}</p> <pre>{text}</pre> }).collect_view()}
+        {rest.map(|rest| view! { <pre>{rest}</pre> })}
         <details class="raw"><summary>"As JSON"</summary><pre>{json(input)}</pre></details>
     }
     .into_any()

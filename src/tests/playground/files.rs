@@ -393,12 +393,9 @@ async fn a_file_is_looked_at_before_it_is_edited(house: House) {
     let edited = page("file=plan.md&edit=1").await;
     assert!(edited.contains("id=\"file-content\""), "{edited}");
     let table = page("file=a.csv").await;
-    assert!(
-        table.contains("<th scope=\"col\">who</th>") && table.contains("<td>1,5</td>"),
-        "{table}"
-    );
+    assert!(table.contains("<th scope=\"col\">who<") && table.contains("<td>1,5<"), "{table}");
     let code = page("file=code.py").await;
-    assert!(code.contains("1\n2\n</pre>") && code.contains("two = '&lt;b&gt;'"), "{code}");
+    assert!(code.contains("1\n2\n<") && code.contains("two = '&lt;b&gt;'"), "{code}");
     let drawing = page("file=page.svg").await;
     assert!(!drawing.contains("<svg onload") && !drawing.contains("files/page.svg?"), "{drawing}");
     let shown = page("file=photo.bin").await;
