@@ -1,4 +1,5 @@
-//! The line before the workers: who has nothing running goes before who has, so that nobody takes all turns.
+//! The line before the workers: who has nothing running goes before who has, and who had no turn lately before
+//! who had, so that nobody takes all turns.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,6 +13,9 @@ use super::{
     limits::{WAITING, WAITING_TIME},
 };
 
+/// Of how many sessions it is known that they had a turn.
+const LATELY: usize = 1024;
+
 /// Some turns, and those who wait for one.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -24,6 +28,9 @@ struct State {
     /// How many turns each Space and each session has.
     spaces: HashMap<String, usize>,
     sessions: HashMap<Owner, usize>,
+    /// Which turn was each session's last, of those that had one lately.
+    lately: HashMap<Owner, u64>,
+    turns: u64,
     waiting: VecDeque<Waiting>,
 }
 
@@ -57,6 +64,8 @@ impl Line {
             free: turns,
             spaces: HashMap::new(),
             sessions: HashMap::new(),
+            lately: HashMap::new(),
+            turns: 0,
             waiting: VecDeque::new(),
         };
         Arc::new(Self { state: Mutex::new(state) })
@@ -109,9 +118,16 @@ impl State {
     fn begin(&mut self, owner: &Owner) {
         *self.spaces.entry(owner.space.clone()).or_default() += 1;
         *self.sessions.entry(owner.clone()).or_default() += 1;
+        self.turns += 1;
+        self.lately.insert(owner.clone(), self.turns);
+        if self.lately.len() > LATELY {
+            let long_ago = self.turns.saturating_sub(LATELY as u64 / 2);
+            self.lately.retain(|_, turn| *turn > long_ago);
+        }
     }
 
-    /// Ends a turn, and says whose is the next: of those who have the fewest, the one who waits longest.
+    /// Ends a turn, and says whose is the next: of those who have the fewest, the one whose last was longest ago,
+    /// or else who waits longest.
     fn end(&mut self, owner: &Owner) -> Option<Waiting> {
         if let Some(count) = self.spaces.get_mut(&owner.space) {
             *count = count.saturating_sub(1);
@@ -124,7 +140,8 @@ impl State {
         self.waiting.retain(|waiting| !waiting.begin.is_closed());
         let has = |owner: &Owner| {
             let space = self.spaces.get(&owner.space).copied().unwrap_or_default();
-            (space, self.sessions.get(owner).copied().unwrap_or_default())
+            let session = self.sessions.get(owner).copied().unwrap_or_default();
+            (space, session, self.lately.get(owner).copied().unwrap_or_default())
         };
         let places = self.waiting.iter().enumerate();
         let next = places.min_by_key(|(_, waiting)| has(&waiting.owner)).map(|(at, _)| at);
@@ -190,6 +207,27 @@ mod tests {
         let third = has_turn(&mut more[0]).await.unwrap();
         drop((second, third));
         assert!(has_turn(&mut more[1]).await.is_some());
+    }
+
+    /// Programs without end in several sessions made another session's first one wait for all of them.
+    #[tokio::test]
+    async fn who_had_no_turn_goes_before_who_had_one() {
+        let line = Line::new(1);
+        let [one, two, late] = ["1", "2", "late"].map(|session| owner("s", session));
+        drop(line.free_turn(&one).unwrap());
+        drop(line.free_turn(&two).unwrap());
+        let running = line.free_turn(&one).unwrap();
+        let mut again = [waits(&line, &one).await, waits(&line, &two).await];
+        let mut first = waits(&line, &late).await;
+
+        drop(running);
+
+        let turn = has_turn(&mut first).await.unwrap();
+        drop(turn);
+        let turn = has_turn(&mut again[1]).await.unwrap();
+        assert!(has_turn(&mut again[0]).await.is_none());
+        drop(turn);
+        assert!(has_turn(&mut again[0]).await.is_some());
     }
 
     #[tokio::test]
