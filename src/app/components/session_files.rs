@@ -136,10 +136,12 @@ pub fn ViewDrawer(
         <Drawer title="File" home wide=true>
             <h3 class="file-path"><code>{path.clone()}</code></h3>
             {facts}
-            <p class="row tight">
-                {is_text.then(|| view! { <a class="button quiet small" href=edit>"Edit"</a> })}
-                {other.map(|(href, told)| view! { <a class="button quiet small" href=href>{told}</a> })}
-            </p>
+            {is_text.then(|| view! {
+                <p class="row tight">
+                    <a class="button quiet small" href=edit>"Edit"</a>
+                    {other.map(|(href, told)| view! { <a class="button quiet small" href=href>{told}</a> })}
+                </p>
+            })}
             {shown}
             <DeleteButton persona=persona.to_string() session=session.to_string() path/>
         </Drawer>
