@@ -88,6 +88,7 @@ pub use playground::{NewSession, SessionDraft};
 pub use queue::NextChange;
 pub use relay::{Node, Relay, RelayError};
 pub use rerun::Rerun;
+pub use room::Guards;
 pub use session_talk::{Follows, SessionPath};
 pub use talk::{Listener, Talk};
 pub use talk_files::{TalkFile, TalkedFile};
@@ -96,7 +97,6 @@ use tool::Registry;
 pub use tool::ToolError;
 pub use toolbox::{FILE as TOOLS_FILE, Problem as ToolProblem, Toolbox, Tools, Weight};
 pub use tools::grep::Input as GrepInput;
-pub use turn::Guards;
 
 use crate::{
     changes::Scope,

@@ -6,6 +6,7 @@
 
 mod command;
 pub mod limits;
+mod line;
 mod machine;
 mod message;
 mod module;
@@ -67,6 +68,15 @@ pub enum What {
     },
 }
 
+/// Whose program it is: where others wait, nobody has all turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Owner {
+    /// The Space.
+    pub space: String,
+    /// The session in it.
+    pub session: String,
+}
+
 /// A program with all it gets to see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -82,13 +92,15 @@ pub struct Program {
     pub seed: Option<u64>,
     /// When it is for the program; now, unless it is said.
     pub now: Option<SystemTime>,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 impl Program {
     /// A program without arguments, input and files.
     pub fn new(what: What) -> Self {
         let (arguments, stdin, files) = (Vec::new(), String::new(), Files::new());
-        Self { what, arguments, stdin, files, seed: None, now: None }
+        Self { what, arguments, stdin, files, seed: None, now: None, owner: Owner::default() }
     }
 
     /// What a command says, beside these files.

@@ -1,5 +1,6 @@
 //! What every request can reach.
 
+mod file_view;
 mod playground;
 mod visit;
 

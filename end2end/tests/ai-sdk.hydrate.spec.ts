@@ -163,6 +163,23 @@ for (const [name, sdk] of [["the newest", newest], ["an older", older]] as [stri
       expect(text((await read(sdk, again)).message)).toBe("Whole.");
     });
 
+    test("is told of a limit that ended an answer", async () => {
+      house = await House.playing([
+        [{ text: "Step." }, { call: { name: "ls", input: {} } }, { usage: { input: 1000, output: 200 } }],
+      ]);
+      const set = await fetch(`${house.base}/api/budgets`, {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ runTokens: 2500 }),
+      });
+      expect(set.ok).toBe(true);
+      const { message, errors } = await read(sdk, await send(sdk, house, [said("Go on")]));
+      expect(errors).toHaveLength(1);
+      expect(errors[0]).toContain("the next answer would not fit into what is left for one run");
+      expect(message.metadata.error).toBe(errors[0]);
+      expect(text(message)).toBe("Step.");
+    });
+
     test("asks again for an answer that failed before its first word", async () => {
       house = await House.playing([
         [{ error: { fault: "bad_request", message: "not like that" } }],

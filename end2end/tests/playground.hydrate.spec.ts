@@ -53,6 +53,8 @@ test("files are written, looked at, edited, and follow the branch", async ({ pag
   await expect(page.locator(".drawer ins")).toContainText("milk and eggs");
   await page.getByRole("link", { name: "Close" }).click();
   await files(page).getByRole("link", { name: "list.txt" }).click();
+  await expect(page.getByRole("region", { name: "The text" })).toContainText("milk and eggs");
+  await page.locator(".drawer").getByRole("link", { name: "Edit" }).click();
   await page.getByLabel("Content").fill("milk and bread");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("The file is saved.")).toBeVisible();
@@ -184,9 +186,9 @@ test("a version and a model are chosen, an error says what is wrong, and another
   await expect(page.getByText("v2 · gemini-2.5-flash")).toBeVisible();
   // Nobody has a key for it.
   await expect(turns(page).last()).toContainText(/key/i, { timeout: 20_000 });
-  await expect(turns(page).last().getByRole("button", { name: "Retry" })).toBeVisible();
+  await expect(turns(page).last().getByRole("button", { name: "Retry", exact: true })).toBeVisible();
   await turns(page).last().getByRole("combobox", { name: "Model" }).selectOption("demo");
-  await turns(page).last().getByRole("button", { name: "Answer again" }).click();
+  await turns(page).last().getByRole("button", { name: "Retry with it" }).click();
   await expect(turns(page).last()).toContainText("no files yet", { timeout: 20_000 });
   await page.locator("#served").getByRole("link", { name: "Settings" }).click();
   await expect(page.getByLabel("{{topic}}")).toHaveValue("clocks");
@@ -210,6 +212,7 @@ test("a text that is being written stays while the persona rewrites its file, an
   await begin(page, id, 'Write "milk" to list.txt');
   const sessionId = page.url().split("/").pop();
   await files(page).getByRole("link", { name: "list.txt" }).click();
+  await page.locator(".drawer").getByRole("link", { name: "Edit" }).click();
   await page.getByLabel("Content").fill("bread, typed by hand");
   const messages = [{ role: "user", content: 'Write "eggs" to list.txt' }];
   const said = await request.post(`/api/agents/${id}/playground/chat`, { data: { sessionId, messages } });
@@ -223,7 +226,7 @@ test("a text that is being written stays while the persona rewrites its file, an
   await fitsTheScreen(page);
   await page.getByRole("button", { name: "Save mine" }).click();
   await expect(page.getByText("The file is saved.")).toBeVisible();
-  await expect(page.getByLabel("Content")).toHaveValue("bread, typed by hand");
+  await expect(page.getByRole("region", { name: "The text" })).toContainText("bread, typed by hand");
 });
 
 test("an upload that is too large is refused with a sentence", { tag: "@desktop" }, async ({ page, request }) => {

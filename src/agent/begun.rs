@@ -12,8 +12,8 @@ use super::{
     driver::Brief,
     live::Live,
     room::Bound,
+    room::Guards,
     runs::{Order, opening},
-    turn::Guards,
 };
 use crate::{
     changes::Scope,

@@ -10,14 +10,13 @@ use tokio::time::Instant;
 
 use super::{
     Agent,
-    room::{Allowance, Of},
+    room::{Allowance, Guards, Of},
     runs::Order,
-    turn::Guards,
 };
 use crate::{
     changes::Scope,
     domain::{
-        budget::{Budgets, Taken},
+        budget::{Budgets, Taken, micros},
         error::ApiError,
         id::{ConversationId, PersonaId, SpaceId},
         model::{Model, SEALED, Service},
@@ -117,7 +116,7 @@ impl Agent {
         let at_once = orders.iter().filter(|order| order.wait.is_none()).count();
         self.count_begun(link, scope, &budgets, orders).await?;
         let guards = self.shared.limits.guards;
-        let micros = budgets.run_dollars.map(|dollars| (dollars * 1_000_000.0) as u64);
+        let micros = budgets.run_dollars.map(micros);
         Ok(Guards {
             cost_micros: micros.unwrap_or(guards.cost_micros),
             allowed: allowed.shared_by(at_once),

@@ -212,8 +212,8 @@ impl Agent {
         settings: ChatSettings,
     ) -> Result<(ChatSettings, Vec<&'static str>), ApiError> {
         let (mut kept, mut left_out) = settings.fitting();
-        match self.check_model(scope, &kept.model).await {
-            Ok(()) => {}
+        match self.chosen_model(scope, &kept.model).await {
+            Ok(_) => {}
             // A model that is gone; the persona's own speaks instead.
             Err(ApiError::Invalid { .. }) => {
                 kept.model.clear();
@@ -235,8 +235,8 @@ impl Agent {
         if settings.model == before.model {
             return Ok(());
         }
-        let chosen = self.check_model(scope, &settings.model).await;
-        chosen.map_err(|error| in_settings(error, "model"))
+        let chosen = self.chosen_model(scope, &settings.model).await;
+        chosen.map(drop).map_err(|error| in_settings(error, "model"))
     }
 
     /// What the personas of a chat speak with, in order: all of them, or one of them. Who lies in the bin

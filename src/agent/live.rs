@@ -17,7 +17,7 @@ use crate::{
         event::{RunEvent, Stamped, fold},
         id::{PartId, RunId, SpaceId},
         message::Part,
-        playground::BranchSpent,
+        playground::SessionSpent,
         timestamp::Timestamp,
     },
     store::EventRow,
@@ -64,7 +64,7 @@ struct State {
     /// Whether the log's writer knows that there is something.
     queued: bool,
     parts: Vec<Part>,
-    spent: BranchSpent,
+    spent: SessionSpent,
 }
 
 /// An event at hand, as small as it can be: nearly all are words, and few are asked for.
@@ -327,7 +327,7 @@ impl Live {
     }
 
     /// What the steps that came to their end took.
-    pub fn spent(&self) -> BranchSpent {
+    pub fn spent(&self) -> SessionSpent {
         self.state().spent
     }
 }

@@ -110,7 +110,7 @@ impl Agent {
         let persona = self.read(scope).await?.persona(&new.persona).await?;
         let revision = new.revision.unwrap_or(persona.revision);
         self.check_version(scope, &persona.id, revision).await?;
-        self.check_model(scope, &new.model).await?;
+        let model = self.chosen_model(scope, &new.model).await?;
         let title = match new.title.trim() {
             "" => NEW_TITLE.to_owned(),
             title => title.to_owned(),
@@ -123,7 +123,7 @@ impl Agent {
             persona_id: persona.id,
             persona_name: String::new(),
             persona_revision: revision,
-            model: new.model,
+            model,
             variables: new.variables,
             system_prompt: new.system_prompt,
             leaf: None,
@@ -177,8 +177,7 @@ impl Agent {
             session.persona_revision = revision;
         }
         if let Some(model) = changes.model.filter(|model| *model != session.model) {
-            self.check_model(scope, &model).await?;
-            session.model = model;
+            session.model = self.chosen_model(scope, &model).await?;
         }
         if let Some(title) = changes.title {
             session.title = title.trim().to_owned();

@@ -1,7 +1,13 @@
-//! What is left of limits for the next answer of a run. What a person set is held while an answer is being
-//! given, not only after it.
+//! How far a run may go, and what is left of that for its next answer. What a person set is held while an
+//! answer is being given, not only after it.
 
-use crate::domain::{budget::Taken, error::ApiError, model::Price, run::Usage};
+use crate::domain::{
+    budget::{Taken, micros},
+    error::ApiError,
+    field::grouped,
+    model::Price,
+    run::{Usage, told_dollars},
+};
 
 /// The shortest answer that is asked for, in tokens: some services refuse to be asked for less.
 const LEAST: u64 = 16;
@@ -43,7 +49,7 @@ impl Allowance {
             let left = limit.map(|limit| (limit.saturating_sub(taken), of));
             known.into_iter().chain(left).min_by_key(|(left, _)| *left)
         };
-        let micros = dollars.map(|dollars| (dollars * 1_000_000.0) as u64);
+        let micros = dollars.map(micros);
         Self {
             tokens: smaller(self.tokens, tokens, taken.tokens),
             micros: smaller(self.micros, micros, taken.cost_micros),
@@ -97,6 +103,33 @@ impl Allowance {
     }
 }
 
+/// How far a run may go by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guards {
+    /// How often the model may be asked.
+    pub steps: u32,
+    /// How many tokens it may write in all.
+    pub output_tokens: u64,
+    /// What it may cost, in millionths of a dollar.
+    pub cost_micros: u64,
+    /// How often in a row it may ask for the very same thing.
+    pub repeats: u32,
+    /// What persons let it take.
+    pub allowed: Allowance,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            steps: 32,
+            output_tokens: 100_000,
+            cost_micros: 2_000_000,
+            repeats: 4,
+            allowed: Allowance::default(),
+        }
+    }
+}
+
 /// Which limit leaves no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -106,18 +139,54 @@ pub enum Bound {
     Money(Of),
 }
 
+/// What did not fit into what was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Another answer.
+    Next,
+    /// The rest of the one that was being given.
+    Rest,
+}
+
 impl Bound {
-    /// What people read of a run that came to it.
-    pub fn told(self) -> String {
-        match self {
+    /// What people read of a run that took so much and came to it. What a run may take for itself is told,
+    /// too; of what others share only what this one took is its own.
+    pub fn told(self, taken: Taken, allowed: Allowance, unfit: Unfit) -> String {
+        let own = |limit: Option<(u64, Of)>| match limit {
+            Some((limit, Of::Run)) => Some(limit),
+            _ => None,
+        };
+        let count = |tokens: u64| grouped(usize::try_from(tokens).unwrap_or(usize::MAX));
+        let (of, took) = match self {
             Self::Tokens(of) => {
-                format!("The run was ended: it took all the tokens there were for {}.", of.told())
+                let took = format!("took {}", count(taken.tokens));
+                (
+                    of,
+                    match own(allowed.tokens) {
+                        Some(limit) => format!("{took} of the {} tokens", count(limit)),
+                        None => format!("{took} tokens"),
+                    },
+                )
             }
-            Self::Money(Of::Run) => "The run cost as much as it may and was ended.".to_owned(),
             Self::Money(of) => {
-                format!("The run was ended: it cost all there was for {}.", of.told())
+                let took = format!("cost {}", told_dollars(taken.cost_micros));
+                (
+                    of,
+                    match own(allowed.micros) {
+                        Some(limit) => format!("{took} of the {}", told_dollars(limit)),
+                        None => took,
+                    },
+                )
             }
-        }
+        };
+        let unfit = match unfit {
+            Unfit::Next => "the next answer",
+            Unfit::Rest => "the rest of the answer",
+        };
+        format!(
+            "The run was ended: it {took}, and {unfit} would not fit into what is left for {}.",
+            of.told()
+        )
     }
 
     /// What people read when there is not even room for the first answer.
@@ -212,6 +281,29 @@ mod tests {
         let left = Allowance { tokens: Some((30, Of::Conversation)), micros: Some((0, Of::Day)) };
         assert_eq!(allowed.less(usage, 60), left);
         assert_eq!(allowed.less(Usage::default(), 0), allowed);
+    }
+
+    #[test]
+    fn a_run_that_is_ended_tells_what_it_took_and_of_what() {
+        let taken = Taken { tokens: 1200, cost_micros: 3470 };
+        let own = Allowance { tokens: Some((2500, Of::Run)), micros: Some((4000, Of::Run)) };
+        let shared = Allowance { tokens: Some((90, Of::Day)), micros: None };
+
+        assert_eq!(
+            Bound::Tokens(Of::Run).told(taken, own, Unfit::Next),
+            "The run was ended: it took 1\u{202f}200 of the 2\u{202f}500 tokens, and the next answer \
+             would not fit into what is left for one run."
+        );
+        assert_eq!(
+            Bound::Money(Of::Run).told(taken, own, Unfit::Rest),
+            "The run was ended: it cost $0.00347 of the $0.004, and the rest of the answer would not \
+             fit into what is left for one run."
+        );
+        assert_eq!(
+            Bound::Tokens(Of::Day).told(taken, shared, Unfit::Next),
+            "The run was ended: it took 1\u{202f}200 tokens, and the next answer would not fit into \
+             what is left for today."
+        );
     }
 
     #[test]

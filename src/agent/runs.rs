@@ -6,8 +6,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Agent, asking::keep_asking, begun::Begun, chat_tree::ChatWords, driver::Brief, rounds::settle,
-    session_talk::Follows, turn::Guards, watch::LOOK,
+    Agent, asking::keep_asking, begun::Begun, chat_tree::ChatWords, driver::Brief, room::Guards,
+    rounds::settle, session_talk::Follows, watch::LOOK,
 };
 use crate::{
     changes::{Scope, leave_drafts, refresh_index},
@@ -114,9 +114,15 @@ impl Agent {
         self.catalog(scope).await?.find(model)
     }
 
-    /// Refuses a model that nobody would choose on purpose.
-    pub(super) async fn check_model(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
-        self.catalog(scope).await?.choose(model).map(drop)
+    /// The one name of a model that is chosen; an empty string stays one. A model that nobody would choose on
+    /// purpose is refused.
+    pub(super) async fn chosen_model(
+        &self,
+        scope: &Scope,
+        model: &str,
+    ) -> Result<String, ApiError> {
+        let route = self.catalog(scope).await?.choose(model)?;
+        Ok(if model.trim().is_empty() { String::new() } else { route.model.id })
     }
 
     /// Keeps what the link holds together with a new run, and starts it. When another run goes on in the

@@ -23,7 +23,7 @@ use crate::{
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         persona::{Persona, PersonaFields, Tier},
         playground::{
-            BranchSpent, EXECUTE, NEW_TITLE, PlaygroundSession, Todo, WRITE_TODOS, filled,
+            EXECUTE, NEW_TITLE, PlaygroundSession, SessionSpent, Todo, WRITE_TODOS, filled,
         },
         run::Run,
         tree::{MAX_PATH_SIZE, PathMessage, excerpt},
@@ -58,8 +58,10 @@ pub struct SessionPath {
     pub place: FilePlace,
     /// What is to be done, as it was last written on the whole branch.
     pub todos: Vec<Todo>,
-    /// What all answers on the whole branch took, the one that is being given included.
-    pub spent: BranchSpent,
+    /// What all answers of the session took on whichever branch, the one that is being given included.
+    pub spent: SessionSpent,
+    /// The newest beginning, when nothing is said on the branch in use: what was said before it was cleared.
+    pub cleared: Option<MessageId>,
     /// What is tried on the branch instead of the version's own prompt.
     pub tried: Option<String>,
 }
@@ -111,14 +113,12 @@ impl Agent {
         let next = items.first().filter(|first| first.message.parent_id.is_some());
         let next = next.map(|first| first.message.id.clone());
         let going_on = run.as_ref().filter(|run| !run.status.is_over() && before.is_none());
-        let (mut at, mut writing) = (end.clone(), BranchSpent::default());
+        let mut at = end.clone();
         if let Some(run) = going_on.filter(|run| leaf.as_ref() == Some(&run.message_id)) {
             let parts = self.parts_so_far(&mut link, &run.id).await?;
             place.writing = run.reply_id.clone();
             items.push(being_written(run, run.reply(parts), session));
             at = Some(run.reply_id.clone());
-            // What another server gives counts once it has ended.
-            writing = self.live(&run.id).map(|live| live.spent()).unwrap_or_default();
         }
         let shown = items.iter().flat_map(|item| &item.message.parts);
         let shown = last_todos(shown).filter(|_| before.is_none());
@@ -130,12 +130,16 @@ impl Agent {
             }
             (None, _) => Vec::new(),
         };
-        let spent = match &end {
-            Some(end) => link.branch_spent(id, end).await?.plus(writing),
-            None => BranchSpent::default(),
-        };
+        // What another server gives counts once it has ended.
+        let writing = run.as_ref().filter(|run| !run.status.is_over());
+        let writing = writing.and_then(|run| self.live(&run.id)).map(|live| live.spent());
+        let spent = link.spent_in(id).await?.plus(writing.unwrap_or_default());
         let tried = tried_at(&mut link, id, at.as_ref(), end.as_ref()).await?;
-        Ok(SessionPath { items, next, run, troubled, place, todos, spent, tried })
+        let cleared = match &end {
+            Some(_) => None,
+            None => link.newest_root(id).await?,
+        };
+        Ok(SessionPath { items, next, run, troubled, place, todos, spent, cleared, tried })
     }
 
     /// From where the files of a session are seen now.

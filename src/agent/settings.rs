@@ -194,12 +194,12 @@ impl Agent {
 
     /// Chooses the model that speaks when a persona has none; an empty string leaves it to the keys.
     pub async fn set_default_model(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
-        let model = model.trim();
-        if !model.is_empty() {
-            self.check_model(scope, model).await?;
-        }
+        let model = match model.trim() {
+            "" => String::new(),
+            model => self.chosen_model(scope, model).await?,
+        };
         let mut link = self.write(scope).await?;
-        link.set_preference(DEFAULT_MODEL, model).await?;
+        link.set_preference(DEFAULT_MODEL, &model).await?;
         self.keep_settings(link).await
     }
 }

@@ -197,12 +197,16 @@ impl<T: Tool> Erased for T {
                 description = text;
             }
             schema.entry("properties").or_insert_with(|| serde_json::json!({}));
+            schema.insert("additionalProperties".into(), Value::Bool(false));
         }
         ToolSpec { name: T::NAME.into(), description, schema }
     }
 
     fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
         Box::pin(async move {
+            if let Some(told) = unknown(&input, &Erased::spec(self)) {
+                return Err(ToolError::TellModel(told));
+            }
             let input = serde_path_to_error::deserialize(input).map_err(|error| {
                 let path = error.path().to_string();
                 let place = if path == "." { String::new() } else { format!(" at “{path}”") };
@@ -211,6 +215,25 @@ impl<T: Tool> Erased for T {
             self.run(input, &desk).await
         })
     }
+}
+
+/// What of an input the schema does not know: whoever wrote it meant something by it.
+fn unknown(input: &Value, spec: &ToolSpec) -> Option<String> {
+    let known = spec.schema["properties"].as_object()?;
+    let named = |names: Vec<&String>| {
+        let named: Vec<String> = names.into_iter().map(|name| format!("“{name}”")).collect();
+        named.join(", ")
+    };
+    let odd: Vec<&String> =
+        input.as_object()?.keys().filter(|name| !known.contains_key(*name)).collect();
+    if odd.is_empty() {
+        return None;
+    }
+    let takes = match known.is_empty() {
+        true => "It takes nothing.".to_owned(),
+        false => format!("It takes {}.", named(known.keys().collect())),
+    };
+    Some(format!("The input does not fit: {} has no {}. {takes}", spec.name, named(odd)))
 }
 
 /// About how many tokens a model is told of a tool.

@@ -3,46 +3,20 @@
 
 use serde_json::{Map, Value};
 
-use super::room::{Allowance, Bound, Cuts, Room};
+use super::room::{Allowance, Bound, Cuts, Guards, Room, Unfit};
 use crate::{
     domain::{
+        budget::Taken,
         error::ApiError,
         event::RunEvent,
         id::{CallId, PartId},
         message::{ToolCall, ToolResult},
         model::Price,
-        run::{RunStatus, StopReason, Usage},
+        run::{RunStatus, StopReason, Usage, told_dollars},
         tokens::Tally,
     },
     providers::ModelEvent,
 };
-
-/// How far a run may go by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guards {
-    /// How often the model may be asked.
-    pub steps: u32,
-    /// How many tokens it may write in all.
-    pub output_tokens: u64,
-    /// What it may cost, in millionths of a dollar.
-    pub cost_micros: u64,
-    /// How often in a row it may ask for the very same thing.
-    pub repeats: u32,
-    /// What persons let it take.
-    pub allowed: Allowance,
-}
-
-impl Default for Guards {
-    fn default() -> Self {
-        Self {
-            steps: 32,
-            output_tokens: 100_000,
-            cost_micros: 2_000_000,
-            repeats: 4,
-            allowed: Allowance::default(),
-        }
-    }
-}
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,8 +139,12 @@ impl Turn {
 
     /// What is left of what persons let the run take.
     pub fn left(&self) -> Allowance {
-        let cost = self.cost_micros.unwrap_or_default().saturating_add(self.others_micros);
-        self.guards.allowed.less(self.usage, cost)
+        self.guards.allowed.less(self.usage, self.cost())
+    }
+
+    /// What it cost with all that was started for it.
+    fn cost(&self) -> u64 {
+        self.cost_micros.unwrap_or_default().saturating_add(self.others_micros)
     }
 
     /// A question of about so many tokens is sent, and the answer that comes now may be this long.
@@ -199,7 +177,7 @@ impl Turn {
             }
             Input::Stopped => self.end(RunStatus::Stopped, None, None, "Stopped by the person."),
             Input::OutOfTime => self.end_at_limit("The run took too long and was ended."),
-            Input::NoRoom(bound) => self.end_at_limit(&bound.told()),
+            Input::NoRoom(bound) => self.end_for(bound, Unfit::Next),
         }
     }
 
@@ -269,7 +247,7 @@ impl Turn {
         self.guess_owed();
         steps.extend(self.close());
         steps.push(self.step_ended(StopReason::Limit));
-        steps.extend(self.end_at_limit(&room.bound.told()));
+        steps.extend(self.end_for(room.bound, Unfit::Rest));
         steps
     }
 
@@ -314,9 +292,10 @@ impl Turn {
                 self.end(RunStatus::Done, Some(stop), None, "The model ended its turn.")
             }
             StopReason::PauseTurn => self.go_on(),
-            StopReason::MaxTokens if self.room.is_some_and(|room| room.cuts == Cuts::Early) => {
-                let told = self.room.map(|room| room.bound.told()).unwrap_or_default();
-                self.end_at_limit(&told)
+            StopReason::MaxTokens
+                if let Some(room) = self.room.filter(|room| room.cuts == Cuts::Early) =>
+            {
+                self.end_for(room.bound, Unfit::Rest)
             }
             StopReason::MaxTokens => {
                 let told = if self.spoke || !self.wanted.is_empty() {
@@ -429,12 +408,16 @@ impl Turn {
         if self.usage.output.is_some_and(|output| output >= self.guards.output_tokens) {
             return self.end_at_limit("The run wrote as much as it may and was ended.");
         }
-        let cost = self.cost_micros.unwrap_or_default().saturating_add(self.others_micros);
+        let cost = self.cost();
         if cost >= self.guards.cost_micros {
-            return self.end_at_limit("The run cost as much as it may and was ended.");
+            return self.end_at_limit(&format!(
+                "The run was ended: it cost {} of the {} that one run may cost.",
+                told_dollars(cost),
+                told_dollars(self.guards.cost_micros)
+            ));
         }
         if let Some(room) = self.left().room(0, self.price).filter(|room| !room.is_enough()) {
-            return self.end_at_limit(&room.bound.told());
+            return self.end_for(room.bound, Unfit::Next);
         }
         self.ask()
     }
@@ -444,6 +427,14 @@ impl Turn {
         self.wanted.clear();
         self.spoke = false;
         vec![Step::Tell(RunEvent::StepStarted { step: self.step }), Step::AskModel]
+    }
+
+    /// Ends the run because something does not fit into what persons let it take.
+    fn end_for(&mut self, bound: Bound, unfit: Unfit) -> Vec<Step> {
+        let (input, output) = (self.usage.input, self.usage.output);
+        let tokens = input.unwrap_or_default().saturating_add(output.unwrap_or_default());
+        let taken = Taken { tokens, cost_micros: self.cost() };
+        self.end_at_limit(&bound.told(taken, self.guards.allowed, unfit))
     }
 
     fn end_at_limit(&mut self, told: &str) -> Vec<Step> {

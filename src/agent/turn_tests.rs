@@ -393,7 +393,12 @@ fn an_answer_that_is_cut_off_is_paid_for_though_nobody_tells_what_it_took() {
 }
 
 /// What is told of a run that took what one may.
-const ALL_TAKEN: &str = "The run was ended: it took all the tokens there were for one run.";
+fn all_taken(taken: u64, limit: u64) -> String {
+    format!(
+        "The run was ended: it took {taken} of the {limit} tokens, and the rest of the answer would not \
+         fit into what is left for one run."
+    )
+}
 
 /// A machine that reads seven tokens and may then write so many, held to that in its first answer.
 fn held(written: u64, usual: u64) -> Turn {
@@ -420,7 +425,7 @@ fn an_answer_that_passes_its_room_is_ended_in_the_middle_and_paid_for() {
     let finish = the_end(&steps);
     assert_eq!((finish.status, finish.stop), (RunStatus::Done, Some(StopReason::Limit)));
     let error = finish.error.as_ref().map(ToString::to_string);
-    assert_eq!(error.as_deref(), Some(ALL_TAKEN));
+    assert_eq!(error, Some(all_taken(49, 27)));
     assert_eq!(turn.spent().0, usage);
 }
 
@@ -429,11 +434,13 @@ fn a_model_that_stops_where_it_was_asked_to_came_to_the_limit_that_asked() {
     let told = |usual| {
         let mut turn = held(100, usual);
         says(&mut turn, "So far");
+        let usage = Usage { input: Some(7), output: Some(100), ..Usage::default() };
+        turn.on(Input::Model(ModelEvent::Usage(usage)));
         let error = the_end(&stops(&mut turn, StopReason::MaxTokens)).error.clone();
         error.map(|error| error.to_string()).unwrap_or_default()
     };
 
-    assert_eq!(told(8000), ALL_TAKEN);
+    assert_eq!(told(8000), all_taken(107, 107));
     assert_eq!(told(50), "The answer was cut off at its longest.");
 }
 
@@ -448,5 +455,13 @@ fn without_room_for_another_answer_the_model_is_not_asked_again() {
 
     let steps = turn.on(Input::ToolDone(result(call.call.as_str(), "a", "", false)));
 
-    assert_eq!(the_end(&steps).stop, Some(StopReason::Limit), "ten are too few");
+    let finish = the_end(&steps);
+    assert_eq!(finish.stop, Some(StopReason::Limit), "ten are too few");
+    assert_eq!(
+        finish.error.as_ref().map(ToString::to_string).as_deref(),
+        Some(
+            "The run was ended: it took 97 of the 107 tokens, and the next answer would not fit into \
+             what is left for one run."
+        )
+    );
 }

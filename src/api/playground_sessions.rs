@@ -29,7 +29,7 @@ use crate::{
         list::Page,
         playground::{PlaygroundSession, SessionChanges, Todo, Variables, variables_in},
         version::Revision,
-        virtual_file::{FileChange, FileInfo, FilePath, MAX_ALL_BYTES, VirtualFile},
+        virtual_file::{FileChange, FileInfo, FilePath, MAX_ALL_BYTES, PictureKind, VirtualFile},
     },
     state::{AppState, Desk},
     store::{FilePlace, Kept},
@@ -322,9 +322,11 @@ async fn read_file(
 
 /// A file as something to save: what a model wrote is never shown as a page of ours.
 fn download(file: VirtualFile) -> Response {
-    let kind = match file.text() {
-        Some(_) => "text/plain; charset=utf-8",
-        None => "application/octet-stream",
+    let kind = match (file.text(), PictureKind::of(&file.content)) {
+        (Some(_), _) => "text/plain; charset=utf-8",
+        // A page of ours may draw it; opened by itself it is saved like all others.
+        (None, Some(picture)) => picture.media_type(),
+        (None, None) => "application/octet-stream",
     };
     let name = file.info.path.rsplit('/').next().unwrap_or_default();
     let plain: String = name

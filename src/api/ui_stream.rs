@@ -67,6 +67,9 @@ pub struct Metadata {
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<&'static str>,
+    /// What people read about how it ended, unless it simply came to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// What it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
@@ -199,13 +202,16 @@ impl Projection {
                 chunks.push(Chunk::MessageMetadata {
                     message_metadata: Metadata {
                         finish_reason: Some(finish_reason(*status, *stop)),
+                        error: error.as_ref().map(ToString::to_string),
                         spent: Some(*spent),
                         ..Metadata::default()
                     },
                 });
                 chunks.push(match (status, error) {
                     (RunStatus::Stopped, _) => Chunk::Abort,
-                    (RunStatus::Done, _) | (_, None) => Chunk::Finish,
+                    (_, None) => Chunk::Finish,
+                    // A limit leaves the work undone: clients tell people of nothing else but an error.
+                    (RunStatus::Done, Some(_)) if *stop != Some(StopReason::Limit) => Chunk::Finish,
                     (_, Some(error)) => Chunk::Error { error_text: error.to_string() },
                 });
                 chunks
@@ -236,7 +242,8 @@ fn finish_reason(status: RunStatus, stop: Option<StopReason>) -> &'static str {
         (_, Some(StopReason::MaxTokens | StopReason::ContextExceeded)) => "length",
         (_, Some(StopReason::Refusal)) => "content-filter",
         (_, Some(StopReason::ToolUse)) => "tool-calls",
-        (_, Some(StopReason::PauseTurn | StopReason::Limit | StopReason::Other) | None) => "other",
+        (_, Some(StopReason::Limit)) => "error",
+        (_, Some(StopReason::PauseTurn | StopReason::Other) | None) => "other",
     }
 }
 
@@ -272,10 +279,19 @@ pub fn respond(
 
 /// The messages of a session's branch, as a client keeps them.
 pub fn ui_messages(path: &SessionPath) -> Vec<UiMessage> {
-    path.items.iter().map(|item| ui_message(&item.message)).collect()
+    let messages = || path.items.iter().map(|item| &item.message);
+    let message = |message: &Message| {
+        let answered = messages().any(|other| other.parent_id.as_ref() == Some(&message.id));
+        // An answer that never came is told with the question.
+        let told_here =
+            |run: &&Run| run.reply_id == message.id || !answered && run.message_id == message.id;
+        ui_message(message, path.troubled.iter().rev().find(told_here))
+    };
+    messages().map(message).collect()
 }
 
-fn ui_message(message: &Message) -> UiMessage {
+/// A message, and the run that wrote it or that it asked for, when that one did not simply come to its end.
+fn ui_message(message: &Message, troubled: Option<&Run>) -> UiMessage {
     let mut parts: Vec<Value> = Vec::new();
     // A step begins where the model speaks after results.
     let mut fresh = message.role == Role::Assistant;
@@ -316,11 +332,21 @@ fn ui_message(message: &Message) -> UiMessage {
             PartBody::Reasoning(_) | PartBody::ToolResult(_) => {}
         }
     }
+    let error = troubled.and_then(|run| run.error.as_ref()).map(ToString::to_string);
     let metadata = match message.role {
-        Role::User => Metadata::default(),
+        Role::User => Metadata {
+            trace_id: troubled.map(|run| run.id.clone()),
+            finish_reason: troubled.map(|run| finish_reason(run.status, run.stop)),
+            error,
+            ..Metadata::default()
+        },
         Role::Assistant => Metadata {
             trace_id: message.run_id.clone(),
             model: Some(message.model.clone()),
+            finish_reason: troubled
+                .map(|run| finish_reason(run.status, run.stop))
+                .or(message.stop.map(|stop| finish_reason(RunStatus::Done, Some(stop)))),
+            error,
             spent: Some(message.spent),
             ..Metadata::default()
         },
@@ -329,163 +355,4 @@ fn ui_message(message: &Message) -> UiMessage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{
-        message::{Part, ToolCall, ToolResult},
-        run::Usage,
-        timestamp::Timestamp,
-    };
-
-    fn run() -> Run {
-        Run {
-            id: "r".into(),
-            conversation_id: "s".into(),
-            message_id: "m".into(),
-            reply_id: "a".into(),
-            round_id: "r".into(),
-            place: 0,
-            follows_id: None,
-            persona_id: "p".into(),
-            persona_revision: 1,
-            model: "demo".into(),
-            status: RunStatus::Running,
-            stop: None,
-            error: None,
-            spent: Spent::default(),
-            created_at: Timestamp(0),
-            ended_at: None,
-        }
-    }
-
-    fn words(part: &str, delta: &str) -> RunEvent {
-        RunEvent::Text { part: part.into(), delta: delta.into() }
-    }
-
-    fn call(id: &str) -> ToolCall {
-        ToolCall { call: id.into(), name: "ls".into(), input: json!({}) }
-    }
-
-    fn result(id: &str, is_error: bool) -> ToolResult {
-        ToolResult {
-            call: id.into(),
-            name: "ls".into(),
-            output: "out".into(),
-            is_error,
-            change_id: None,
-            sources: Vec::new(),
-        }
-    }
-
-    fn ended(status: RunStatus, error: Option<ApiError>) -> RunEvent {
-        let stop = Some(StopReason::EndTurn);
-        RunEvent::Ended { status, stop, error, spent: Spent::default() }
-    }
-
-    /// The types of all that is sent, in order.
-    fn types(events: &[RunEvent]) -> Vec<String> {
-        let mut projection = Projection::new(&run());
-        let chunks = events.iter().flat_map(|event| projection.project(event)).collect::<Vec<_>>();
-        chunks.iter().map(|chunk| json!(chunk)["type"].as_str().unwrap().to_owned()).collect()
-    }
-
-    #[test]
-    fn a_step_ends_after_the_results_of_its_tools() {
-        let events = [
-            RunEvent::Started { reply_id: "a".into(), model: "demo".into() },
-            RunEvent::StepStarted { step: 1 },
-            RunEvent::Reasoning { part: "p1".into(), delta: "hm".into() },
-            words("p2", "Hel"),
-            words("p2", "lo"),
-            RunEvent::PartEnded { part: "p2".into(), carried: None },
-            RunEvent::ToolCall { part: "p3".into(), call: call("c1"), carried: None },
-            RunEvent::ToolCall { part: "p4".into(), call: call("c2"), carried: None },
-            RunEvent::StepEnded {
-                step: 1,
-                stop: StopReason::ToolUse,
-                usage: Usage::default(),
-                cost_micros: None,
-                max_tokens: None,
-            },
-            RunEvent::ToolResult { part: "p5".into(), result: result("c2", true), took_ms: None },
-            RunEvent::ToolResult { part: "p6".into(), result: result("c1", false), took_ms: None },
-            RunEvent::StepStarted { step: 2 },
-            words("p7", "Done."),
-            ended(RunStatus::Done, None),
-        ];
-
-        assert_eq!(
-            types(&events),
-            [
-                "start",
-                "start-step",
-                "reasoning-start",
-                "reasoning-delta",
-                "reasoning-end",
-                "text-start",
-                "text-delta",
-                "text-delta",
-                "text-end",
-                "tool-input-start",
-                "tool-input-available",
-                "tool-input-start",
-                "tool-input-available",
-                "tool-output-error",
-                "tool-output-available",
-                "finish-step",
-                "start-step",
-                "text-start",
-                "text-delta",
-                "text-end",
-                "finish-step",
-                "message-metadata",
-                "finish",
-            ]
-        );
-    }
-
-    #[test]
-    fn whatever_is_open_at_the_end_is_closed_and_the_end_says_how_it_came() {
-        let begun = [
-            RunEvent::StepStarted { step: 1 },
-            RunEvent::ToolCall { part: "p".into(), call: call("c"), carried: None },
-        ];
-        let with = |end: RunEvent| types(&[&begun[..], &[end]].concat())[3..].to_vec();
-        let failed = ApiError::NotNow { reason: "No.".into() };
-        let middle = ["tool-output-error", "finish-step", "message-metadata"];
-
-        for (end, last) in [
-            (ended(RunStatus::Stopped, None), "abort"),
-            (ended(RunStatus::Failed, Some(failed)), "error"),
-            (ended(RunStatus::Done, None), "finish"),
-        ] {
-            assert_eq!(with(end), [&middle[..], &[last]].concat());
-        }
-    }
-
-    #[test]
-    fn a_kept_message_has_the_parts_that_the_stream_would_have_made() {
-        let part = |body| Part { id: "p".into(), at: Timestamp(0), body, carried: None };
-        let parts = vec![
-            part(PartBody::Text("Look.".into())),
-            part(PartBody::ToolCall(call("c"))),
-            part(PartBody::ToolResult(result("c", false))),
-            part(PartBody::Reasoning(String::new())),
-            part(PartBody::Text("Done.".into())),
-        ];
-
-        let message = ui_message(&run().reply(parts));
-
-        assert_eq!(
-            message.parts,
-            [
-                json!({"type": "step-start"}),
-                json!({"type": "text", "text": "Look.", "state": "done"}),
-                json!({"type": "tool-ls", "toolCallId": "c", "state": "output-available",
-                    "input": {}, "output": "out"}),
-                json!({"type": "step-start"}),
-                json!({"type": "text", "text": "Done.", "state": "done"}),
-            ]
-        );
-    }
-}
+mod tests;

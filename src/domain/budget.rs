@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{error::ApiError, field::grouped};
+use super::{error::ApiError, field::grouped, run::told_dollars};
 
 /// The most that can be set for a number of tokens, of dollars, or of times a minute.
 const MAX_TOKENS: u64 = 10_000_000_000;
@@ -111,7 +111,7 @@ impl Budgets {
     /// For people: what the next run has before it; nothing when no limit is set.
     pub fn told_of_run(&self) -> Option<String> {
         let tokens = self.run_tokens.map(|limit| format!("take {} tokens", count(limit)));
-        let dollars = self.run_dollars.map(|limit| format!("cost {}", told_dollars(limit)));
+        let dollars = self.run_dollars.map(|limit| format!("cost {}", told_dollars(micros(limit))));
         let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
         (!told.is_empty()).then(|| format!("one run may {}", told.join(" and ")))
     }
@@ -145,8 +145,8 @@ impl Taken {
     ) -> Result<(), ApiError> {
         let told = if let Some(limit) = tokens.filter(|limit| self.tokens >= *limit) {
             format!("{} of {} tokens", count(self.tokens), count(limit))
-        } else if let Some(limit) = dollars.filter(|limit| self.dollars() >= *limit) {
-            format!("${:.2} of ${limit:.2}", self.dollars())
+        } else if let Some(limit) = dollars.filter(|limit| self.cost_micros >= micros(*limit)) {
+            format!("{} of {}", told_dollars(self.cost_micros), told_dollars(micros(limit)))
         } else {
             return Ok(());
         };
@@ -159,21 +159,18 @@ impl Taken {
             format!("{} of {} tokens", count(limit.saturating_sub(self.tokens)), count(limit))
         });
         let dollars = dollars.map(|limit| {
-            let left = (limit - self.dollars()).max(0.0);
+            let limit = micros(limit);
+            let left = limit.saturating_sub(self.cost_micros);
             format!("{} of {}", told_dollars(left), told_dollars(limit))
         });
         let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
-
-    fn dollars(self) -> f64 {
-        self.cost_micros as f64 / 1_000_000.0
-    }
 }
 
-/// Cents are enough for people, except where there are none.
-fn told_dollars(dollars: f64) -> String {
-    if dollars > 0.0 && dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+/// What a limit in dollars is in millionths of one.
+pub fn micros(dollars: f64) -> u64 {
+    (dollars * 1_000_000.0).round() as u64
 }
 
 fn count(number: u64) -> String {
@@ -208,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             budgets.told_of_session(taken(10, 465_000)).as_deref(),
-            Some("left in this session: $0.0350 of $0.50")
+            Some("left in this session: $0.035 of $0.50")
         );
         assert_eq!(
             budgets.told_of_session(taken(10, 900_000)).as_deref(),
@@ -217,9 +214,12 @@ mod tests {
         let run = Budgets { run_tokens: Some(4000), run_dollars: Some(0.02), ..budgets };
         assert_eq!(
             run.told_of_run().as_deref(),
-            Some("one run may take 4\u{202f}000 tokens and cost $0.0200")
+            Some("one run may take 4\u{202f}000 tokens and cost $0.02")
         );
         assert_eq!(budgets.told_of_run(), None);
+        let small = Budgets { session_dollars: Some(0.003), ..Budgets::default() };
+        let told = small.check_session(taken(0, 3470)).unwrap_err().to_string();
+        assert!(told.contains("is reached: $0.00347 of $0.003. "), "{told}");
         assert_eq!(Budgets::default().told_of_day(taken(10, 0)), None);
         assert_eq!(Budgets::default().check_day(taken(u64::MAX, u64::MAX)), Ok(()));
     }

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    budget::micros,
     error::ApiError,
     field::TextField,
     id::{ConversationId, MessageId, PersonaId, PictureId},
+    run::told_dollars,
     timestamp::Timestamp,
 };
 
@@ -245,9 +247,8 @@ impl PictureSettings {
         // A price that is not known counts as nothing: the number of pictures limits it.
         let price = price.unwrap_or(0);
         ((spent + price) as f64 > most && price > 0).then(|| {
-            format!(
-                "Today’s budget of ${dollars:.2} for pictures is used up. The settings can raise it."
-            )
+            let most = told_dollars(micros(dollars));
+            format!("Today’s budget of {most} for pictures is used up. The settings can raise it.")
         })
     }
 }

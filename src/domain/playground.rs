@@ -46,9 +46,9 @@ pub const TOOLS: [(&str, &str); 9] = [
     (EXECUTE, "Run Python"),
 ];
 
-/// What all answers on a branch took.
+/// What all answers of a session took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BranchSpent {
+pub struct SessionSpent {
     /// Tokens read.
     pub input: u64,
     /// Tokens written.
@@ -59,7 +59,7 @@ pub struct BranchSpent {
     pub unpriced: u64,
 }
 
-impl BranchSpent {
+impl SessionSpent {
     /// Both together.
     pub fn plus(self, other: Self) -> Self {
         Self {

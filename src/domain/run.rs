@@ -182,11 +182,17 @@ pub fn told_time(millis: u64) -> String {
 
 /// What something cost, for people, from millionths of a dollar: `free`, `$0.0012`.
 pub fn told_price(micros: u64) -> String {
-    match micros {
-        0 => "free".to_owned(),
-        small @ ..10_000 => format!("${}.{:06}", small / 1_000_000, small % 1_000_000),
-        large => format!("${}.{:04}", large / 1_000_000, large % 1_000_000 / 100),
-    }
+    if micros == 0 { "free".to_owned() } else { told_dollars(micros) }
+}
+
+/// Millionths of a dollar, for people: `$2.50`, `$0.035`, `$0.00347`. Cents are always told, and below one
+/// all there is.
+pub fn told_dollars(micros: u64) -> String {
+    let (dollars, rest) = (micros / 1_000_000, micros % 1_000_000);
+    let told = if micros < 10_000 { rest } else { rest / 100 * 100 };
+    let told = format!("{told:06}");
+    let digits = told.trim_end_matches('0').len().max(2);
+    format!("${dollars}.{}", &told[..digits])
 }
 
 /// A run as it stands.
@@ -298,5 +304,8 @@ mod tests {
         assert_eq!(Spent { usage, ..nothing }.told(), "5 in · 0 ms · free");
         let dear = Spent { cost_micros: Some(2_345_678), ..Spent::default() };
         assert_eq!(dear.told(), "0 ms · $2.3456");
+        let told = [0, 7, 3470, 10_000, 34_567, 500_000, 12_000_000].map(told_dollars);
+        let expected = ["$0.00", "$0.000007", "$0.00347", "$0.01", "$0.0345", "$0.50", "$12.00"];
+        assert_eq!(told, expected);
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     id::{MessageId, RunId},
     message::{PartBody, Role},
-    run::{Spent, Usage},
+    run::{Spent, Usage, told_dollars},
 };
 
 /// A section of what a model is told before the conversation.
@@ -184,9 +184,7 @@ impl Estimate {
         let tokens = self.input_tokens + self.output_tokens;
         let price = match self.cost_micros {
             Some(0) => "free".to_owned(),
-            Some(micros) => {
-                format!("about ${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
-            }
+            Some(micros) => format!("about {}", told_dollars(micros)),
             None => "at a price that is not known".to_owned(),
         };
         format!("The next message: {}, about {tokens} tokens, {price}", self.model)

@@ -119,6 +119,11 @@ pub struct FileInfo {
     pub updated_at: Timestamp,
 }
 
+/// How many bytes something has, for a model: `1 byte`, `283 bytes`.
+pub fn told_bytes(count: u64) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+}
+
 /// A file with what is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VirtualFile {
@@ -132,6 +137,42 @@ impl VirtualFile {
     /// Its text; `None` when it is no text.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.content).ok().filter(|text| !text.contains('\0'))
+    }
+}
+
+/// A picture that browsers draw and in which nothing can come to life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKind {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// GIF.
+    Gif,
+    /// WebP.
+    Webp,
+}
+
+impl PictureKind {
+    /// What these bytes are, by how they begin; what a file is called says nothing.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            _ => None,
+        }
+    }
+
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Webp => "image/webp",
+        }
     }
 }
 

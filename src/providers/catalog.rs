@@ -168,7 +168,8 @@ impl Catalog {
         if is_described || id != name { Ok(route) } else { Err(undescribed(service, name)) }
     }
 
-    /// A model that nobody described: `service/name`, or a name that tells its service.
+    /// A model that is named otherwise than by its identifier: `service/name`, or a name that tells its
+    /// service. Nobody need have described it.
     fn guess(&self, text: &str) -> Option<Model> {
         let named = text.split_once('/').filter(|(service, name)| {
             !name.is_empty() && self.services.iter().any(|known| known.service.service == *service)
@@ -181,9 +182,11 @@ impl Catalog {
         if service == DEMO {
             return None;
         }
-        let described =
-            self.models.iter().find(|model| model.service == service && model.name == name);
-        let described = described.cloned().unwrap_or_else(|| Model {
+        // One that was described has the name that it was given there, however it is written here.
+        let named =
+            || self.models.iter().filter(|model| model.service == service && model.name == name);
+        let described = named().find(|model| model.id == model.name).or_else(|| named().next());
+        Some(described.cloned().unwrap_or_else(|| Model {
             id: text.into(),
             service: service.into(),
             name: name.into(),
@@ -194,8 +197,7 @@ impl Catalog {
             tools: true,
             vision: false,
             reasoning: service == "openai" && is_reasoning_name(name),
-        });
-        Some(Model { id: text.into(), ..described })
+        }))
     }
 }
 
@@ -298,6 +300,33 @@ mod tests {
             let found = catalog.find(unknown).map(|route| route.model.id);
             assert_eq!(found.is_ok(), unknown.is_empty(), "{unknown}: {found:?}");
         }
+    }
+
+    /// One model was counted under two names: by its identifier, and with its service before it.
+    #[test]
+    fn a_described_model_has_one_name_however_it_is_written() {
+        let plain = catalog(&[]);
+        let facts = plain.find("gpt-4o").unwrap().model;
+        let own =
+            |id: &str, name: &str| Model { id: id.into(), name: name.into(), ..facts.clone() };
+        let added = vec![own("cheap", "gpt-4o"), own("ours", "tuned"), own("openai/kept", "kept")];
+        let catalog = Catalog { models: [added, plain.models.clone()].concat(), ..plain.clone() };
+        let id = |text: &str| catalog.find(text).unwrap().model.id;
+
+        assert_eq!(id("openai/gpt-4o"), "gpt-4o");
+        assert_eq!(id("gemini/gemini-2.5-flash"), "gemini-2.5-flash");
+        // What was added is called as it was added.
+        assert_eq!(
+            (id("cheap"), id("ours"), id("openai/tuned")),
+            ("cheap".into(), "ours".into(), "ours".into())
+        );
+        assert_eq!(id("openai/kept"), "openai/kept");
+        // Of another nobody knows more than what is written.
+        assert_eq!(
+            (id("openai/gpt-nope"), id("ollama/gpt-4o")),
+            ("openai/gpt-nope".into(), "ollama/gpt-4o".into())
+        );
+        assert_eq!(catalog.choose("openai/gpt-4o").unwrap().model.id, "gpt-4o");
     }
 
     #[test]

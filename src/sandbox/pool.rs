@@ -6,20 +6,17 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use futures_util::future::BoxFuture;
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    task::spawn_blocking,
-    time::timeout,
-};
+use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{
-    Engine, Outcome, Program, SandboxError, What,
-    limits::{AT_ONCE, CHANGED_BYTES, CHANGED_FILES, Limit, WAITING, WAITING_TIME, WALL_TIME},
+    Engine, Outcome, Owner, Program, SandboxError, What,
+    limits::{AT_ONCE, CHANGED_BYTES, CHANGED_FILES, Limit, WALL_TIME},
+    line::Line,
     message::{End, Greeting, Reply, Request, Task, pack, receive, send, unpack_changes},
     module, tree, worker,
 };
@@ -118,29 +115,14 @@ fn not_started(error: io::Error) -> SandboxError {
 #[derive(Debug)]
 pub(super) struct Pool {
     program: PathBuf,
-    turns: Semaphore,
-    places: Semaphore,
+    line: Arc<Line>,
     idle: Mutex<Vec<Worker>>,
 }
 
 impl Pool {
     /// Workers that are this program in its hidden role.
     pub(super) fn new(program: &Path) -> Self {
-        Self {
-            program: program.to_owned(),
-            turns: Semaphore::new(AT_ONCE),
-            places: Semaphore::new(AT_ONCE + WAITING),
-            idle: Mutex::default(),
-        }
-    }
-
-    /// A place in the line, and then a turn.
-    async fn turn(&self) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), SandboxError> {
-        let place = self.places.try_acquire().map_err(|_| SandboxError::Busy)?;
-        match timeout(WAITING_TIME, self.turns.acquire()).await {
-            Ok(Ok(turn)) => Ok((place, turn)),
-            _ => Err(SandboxError::Busy),
-        }
+        Self { program: program.to_owned(), line: Line::new(AT_ONCE), idle: Mutex::default() }
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
@@ -161,7 +143,7 @@ impl Pool {
         if !module::IS_THERE {
             return Err(SandboxError::Missing);
         }
-        let _turn = self.turn().await?;
+        let _turn = self.line.turn(program.owner.clone()).await?;
         if let Some(worker) = self.waiting() {
             match self.run_in(worker, program.clone()).await {
                 // It may have died while it waited. A run changes nothing until it is over, so another
@@ -200,7 +182,7 @@ impl Engine for Pool {
                 return Err(SandboxError::Missing);
             }
             // Where all turns are taken, others get ready, and there are never more workers than turns.
-            let Ok(_turn) = self.turns.try_acquire() else { return Ok(()) };
+            let Some(_turn) = self.line.free_turn(&Owner::default()) else { return Ok(()) };
             let worker = match self.waiting() {
                 Some(worker) => worker,
                 None => Worker::start(&self.program).await?,

@@ -1,11 +1,11 @@
 //! What the pages of the playground show.
 
-use super::Desk;
+use super::{Desk, file_view::file_view};
 use crate::{
     agent::{Put, Unsaved},
     app::server_fns::{
         models::list_models,
-        playground::{FileDiff, Opened, Player, SessionData, SessionTurn, UnsavedFile},
+        playground::{FileDiff, Look, Opened, Player, SessionData, SessionTurn, UnsavedFile},
     },
     domain::{
         diff,
@@ -65,8 +65,7 @@ pub async fn session_data(
     persona: &PersonaId,
     id: &ConversationId,
     before: Option<MessageId>,
-    file: Option<String>,
-    call: Option<CallId>,
+    look: Look,
 ) -> Result<SessionData, ApiError> {
     let (agent, scope) = (&desk.agent, &desk.scope);
     let session = agent.session(scope, persona, id).await?;
@@ -75,9 +74,9 @@ pub async fn session_data(
     let known = link.persona(persona).await?;
     let fields = link.persona_at(persona, session.persona_revision).await?;
     drop(link);
-    let open = match (file, call) {
-        (Some(file), _) => opened_file(desk, &path.place, &file).await?,
-        (None, Some(call)) => opened_step(desk, &path.items, &path.place, &call).await?,
+    let open = match (&look.file, &look.call) {
+        (Some(file), _) => opened_file(desk, &path.place, file, &look).await?,
+        (None, Some(call)) => opened_step(desk, &path.items, &path.place, call).await?,
         (None, None) => Opened::Nothing,
     };
     let files = agent.files(scope, &path.place).await?;
@@ -96,6 +95,7 @@ pub async fn session_data(
         files,
         todos: path.todos,
         spent: path.spent,
+        cleared: path.cleared,
         left,
         tries: path.tried.is_some(),
         open,
@@ -113,7 +113,12 @@ fn rendered(said: PathMessage) -> SessionTurn {
     SessionTurn { html, said }
 }
 
-async fn opened_file(desk: &Desk, place: &FilePlace, path: &str) -> Result<Opened, ApiError> {
+async fn opened_file(
+    desk: &Desk,
+    place: &FilePlace,
+    path: &str,
+    look: &Look,
+) -> Result<Opened, ApiError> {
     let path = match FilePath::parse(path) {
         Ok(path) => path,
         Err(error) => return Ok(Opened::Problem(error.to_string())),
@@ -127,6 +132,10 @@ async fn opened_file(desk: &Desk, place: &FilePlace, path: &str) -> Result<Opene
             revision: file.as_ref().map_or(0, |file| file.info.revision),
             theirs: file.ok().and_then(|file| file.text().map(str::to_owned)),
         })),
+        (Ok(file), None) if !look.edited => {
+            let view = file_view(&file, look.as_written);
+            Ok(Opened::Viewed(file.info, view))
+        }
         (Ok(file), None) => {
             let text = file.text().map(str::to_owned);
             Ok(Opened::File(file.info, text))

@@ -1,5 +1,5 @@
-//! What is asked of a whole branch of a session: what it took, what is to be done, what went wrong on it,
-//! and what is tried there.
+//! What is asked of a whole branch of a session: what is to be done, what went wrong on it, and what is
+//! tried there.
 
 use super::{
     Link, StoreError,
@@ -11,7 +11,6 @@ use super::{
 use crate::domain::{
     id::{CallId, ConversationId, MessageId},
     message::Part,
-    playground::BranchSpent,
     run::Run,
 };
 
@@ -19,35 +18,6 @@ use crate::domain::{
 const LISTS: i64 = 8;
 
 impl Link {
-    /// What the answers on the way to a message took.
-    pub async fn branch_spent(
-        &mut self,
-        session: &ConversationId,
-        leaf: &MessageId,
-    ) -> Result<BranchSpent, StoreError> {
-        const SQL: &str = upwards!(
-            "select cast(coalesce(sum(r.input_tokens), 0) as bigint),
-                cast(coalesce(sum(r.output_tokens), 0) as bigint),
-                cast(coalesce(sum(r.cost_micros), 0) as bigint),
-                cast(count(*) - count(r.cost_micros) as bigint)
-            from path p
-            cross join message m
-            cross join run r
-            where m.space_id = $1 and m.message_id = p.message_id
-                and r.space_id = $1 and r.run_id = m.run_id"
-        );
-        let space = self.space.clone();
-        let (input, output, micros, unpriced): (i64, i64, i64, i64) = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(session.as_str()).bind(leaf.as_str()).bind(MAX_STEPS)
-            .fetch_one(wire).await?);
-        Ok(BranchSpent {
-            input: input.cast_unsigned(),
-            output: output.cast_unsigned(),
-            micros: micros.cast_unsigned(),
-            unpriced: unpriced.cast_unsigned(),
-        })
-    }
-
     /// What was said in the messages on the way up from one that call this tool, the nearest first; only
     /// the nearest few.
     pub async fn parts_that_call(

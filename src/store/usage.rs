@@ -10,6 +10,7 @@ use super::{
 use crate::domain::{
     budget::Taken,
     id::{ConversationId, PersonaId, RunId, UserId},
+    playground::SessionSpent,
     run::{Run, RunStatus},
     timestamp::Timestamp,
     usage::{DaySum, Sum, day_of},
@@ -136,6 +137,32 @@ impl Link {
         let sums: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(conversation.as_str()).fetch_one(wire).await?);
         Ok(taken(sums))
+    }
+
+    /// The same as [`Link::taken_in`] for people: what was read, what was written, and of how many answers
+    /// the price is not known.
+    pub async fn spent_in(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<SessionSpent, StoreError> {
+        // A question that was refused took nothing, whatever it would have cost.
+        const SQL: &str = "select cast(coalesce(sum(input_tokens), 0) as bigint),
+                cast(coalesce(sum(output_tokens), 0) as bigint),
+                cast(coalesce(sum(cost_micros), 0) as bigint),
+                cast(coalesce(sum(case when cost_micros is null and (status in ('done', 'stopped')
+                    or input_tokens is not null or output_tokens is not null)
+                    then 1 else 0 end), 0) as bigint)
+            from run where space_id = $1 and conversation_id = $2";
+        let space = self.space.clone();
+        let (input, output, micros, unpriced): (i64, i64, i64, i64) = on!(self, wire =>
+            sqlx::query_as(SQL).bind(space.as_str()).bind(conversation.as_str())
+                .fetch_one(wire).await?);
+        Ok(SessionSpent {
+            input: input.cast_unsigned(),
+            output: output.cast_unsigned(),
+            micros: micros.cast_unsigned(),
+            unpriced: unpriced.cast_unsigned(),
+        })
     }
 
     /// What the runs that go on may still take: those begun from this moment on, in one conversation if it

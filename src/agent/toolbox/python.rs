@@ -17,7 +17,7 @@ use crate::{
     },
     domain::persona::Tier,
     providers::ToolSpec,
-    sandbox::{End, Files, Outcome, Program, Sandbox, What, limits},
+    sandbox::{End, Files, Outcome, Owner, Program, Sandbox, What, limits},
 };
 
 /// The most that a model is told of what a function does, in bytes.
@@ -167,7 +167,7 @@ struct PythonFunction {
 }
 
 impl Does for PythonFunction {
-    fn run<'a>(&'a self, input: Value, _: CallDesk<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
         Box::pin(async move {
             let Value::Object(keywords) = input else {
                 return Err(ToolError::TellModel("The input is not an object.".into()));
@@ -177,7 +177,9 @@ impl Does for PythonFunction {
                 function: self.function.clone(),
                 keywords,
             };
-            let outcome = self.sandbox.run(self.module.program(what)).await;
+            let owner = Owner { space: desk.scope.space.to_string(), ..Owner::default() };
+            let program = Program { owner, ..self.module.program(what) };
+            let outcome = self.sandbox.run(program).await;
             let outcome = outcome.map_err(|error| ToolError::TellModel(error.to_string()))?;
             match (&outcome.end, &outcome.value) {
                 (End::Exit(0), Some(value)) => Ok(ToolOutput::text(given(value, &outcome))),

@@ -12,7 +12,7 @@ use crate::{
         playground::{CHANGED, EXECUTE},
         virtual_file::{FileChange, FileInfo, FilePath},
     },
-    sandbox::{self, End, Outcome, Program},
+    sandbox::{self, End, Outcome, Owner, Program},
 };
 
 /// As much of what a program prints as a model is told: the beginning and the end of it.
@@ -43,7 +43,8 @@ impl Tool for Execute {
             files.insert(file.info.path.clone(), file.content);
             given.push(file.info);
         }
-        let program = Program::from_command(invocation, files);
+        let owner = Owner { space: scope.space.to_string(), session: place.session.to_string() };
+        let program = Program { owner, ..Program::from_command(invocation, files) };
         let outcome = agent.run_python(program).await;
         let outcome = outcome.map_err(|error| ToolError::TellModel(error.to_string()))?;
         let mut told = told(&outcome);

@@ -10,7 +10,7 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::virtual_file::{FileInfo, FilePath},
+    domain::virtual_file::{FileInfo, FilePath, told_bytes},
 };
 
 /// Lists the files and folders in a folder of this session. All files are yours: they exist only here,
@@ -45,7 +45,7 @@ fn listed(files: &[FileInfo], folder: &str) -> Result<String, String> {
         let Some(rest) = file.path.strip_prefix(folder) else { continue };
         match rest.split_once('/') {
             Some((step, _)) => *folders.entry(step).or_default() += 1,
-            None => lines.push(format!("{rest} ({} bytes)", file.size)),
+            None => lines.push(format!("{rest} ({})", told_bytes(file.size))),
         }
     }
     if folder.is_empty() && files.is_empty() {

@@ -8,7 +8,7 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::virtual_file::{FileChange, FilePath},
+    domain::virtual_file::{FileChange, FilePath, told_bytes},
 };
 
 /// Writes a file of this session whole: a new one, or over what it said before. To change a passage of a
@@ -31,12 +31,12 @@ impl Tool for WriteFile {
 
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let path = FilePath::parse(&input.path)?;
-        let size = input.content.len();
+        let size = input.content.len() as u64;
         let (agent, scope, place) = (&desk.agent, &desk.scope, desk.files()?);
         let told = agent.rewrite_file(scope, place, desk.call, &path, |known| {
             let done = if known.is_some() { "written anew" } else { "made" };
             let change = FileChange { path: path.clone(), content: Some(input.content.into()) };
-            Ok((vec![change], format!("“{path}” was {done} ({size} bytes).")))
+            Ok((vec![change], format!("“{path}” was {done} ({}).", told_bytes(size))))
         });
         Ok(ToolOutput::text(told.await?))
     }

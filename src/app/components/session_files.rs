@@ -1,5 +1,5 @@
-//! The files of a session: the tree, one file with its editor, and what a step did to them. The server
-//! renders it.
+//! The files of a session: the tree, one file as it is looked at and with its editor, and what a step did to
+//! them. The server renders it.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 
@@ -11,7 +11,7 @@ use super::{
     written::written,
 };
 use crate::{
-    app::server_fns::playground::{DeleteFile, FileDiff, SaveFile, UnsavedFile},
+    app::server_fns::playground::{DeleteFile, FileDiff, FileView, SaveFile, UnsavedFile},
     domain::{
         address::escaped,
         id::{ConversationId, PersonaId},
@@ -90,7 +90,117 @@ fn told_size(bytes: u64) -> String {
     }
 }
 
-/// One file: read, edit, delete; or the form for a new one.
+/// One file, as it is looked at.
+#[component]
+pub fn ViewDrawer(
+    /// Whose session.
+    persona: PersonaId,
+    /// Which one.
+    session: ConversationId,
+    /// Its page.
+    home: String,
+    /// The file.
+    info: FileInfo,
+    /// How it is looked at.
+    file: FileView,
+) -> impl IntoView {
+    let path = info.path.clone();
+    let raw =
+        format!("/api/agents/{persona}/playground/sessions/{session}/files/{}", escaped(&path));
+    let here = format!("{home}?file={}", escaped(&path));
+    let (edit, written) = (format!("{here}&edit=1"), format!("{here}&written=1"));
+    let is_text = !matches!(file, FileView::Picture | FileView::Bytes);
+    let other = match &file {
+        FileView::Prose(_) | FileView::Table(_) => Some((written, "Source")),
+        FileView::Lines { drawn: true, .. } => Some((here, "Preview")),
+        FileView::Lines { drawn: false, .. } | FileView::Picture | FileView::Bytes => None,
+    };
+    let facts = facts(&info, raw.clone());
+    let shown = match file {
+        FileView::Lines { text, .. } if text.is_empty() => {
+            view! { <p class="faint">"The file is empty."</p> }.into_any()
+        }
+        FileView::Lines { text, .. } => lines(&text).into_any(),
+        FileView::Prose(html) => {
+            view! { <div class="prose file-prose" inner_html=html></div> }.into_any()
+        }
+        FileView::Table(rows) => table(rows).into_any(),
+        // The number of the revision keeps an older picture from being shown.
+        FileView::Picture => {
+            let source = format!("{raw}?revision={}", info.revision);
+            view! { <img class="file-picture" src=source alt=path.clone()/> }.into_any()
+        }
+        FileView::Bytes => view! { <p class="faint">"This is not a text file."</p> }.into_any(),
+    };
+    view! {
+        <Drawer title="File" home wide=true>
+            <h3 class="file-path"><code>{path.clone()}</code></h3>
+            {facts}
+            {is_text.then(|| view! {
+                <p class="row tight">
+                    <a class="button quiet small" href=edit>"Edit"</a>
+                    {other.map(|(href, told)| view! { <a class="button quiet small" href=href>{told}</a> })}
+                </p>
+            })}
+            {shown}
+            <DeleteButton persona=persona.to_string() session=session.to_string() path/>
+        </Drawer>
+    }
+}
+
+/// What is known of a file.
+fn facts(info: &FileInfo, download: String) -> impl IntoView + use<> {
+    let by = if info.call_id.is_some() { "by the persona" } else { "by you" };
+    view! {
+        <p class="faint small">
+            {told_size(info.size)} " · revision " {info.revision} " · written " {by} " " <When at=info.updated_at/>
+            " · " <a href=download download rel="external">"Download"</a>
+        </p>
+    }
+}
+
+/// A text with the numbers of its lines beside it, which are not taken along when it is copied.
+fn lines(text: &str) -> impl IntoView + use<> {
+    // The first line break in a `pre` is not shown, so that one that belongs to the text needs another.
+    let count = text.lines().count();
+    let numbers: String = (1..=count).map(|number| format!("{number}\n")).collect();
+    view! {
+        <div class="source" tabindex="0" role="region" aria-label="The text">
+            <pre class="numbers" aria-hidden="true">{numbers}</pre>
+            <pre class="text">{format!("\n{text}")}</pre>
+        </div>
+    }
+}
+
+fn table(mut rows: Vec<Vec<String>>) -> impl IntoView {
+    let head = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
+    view! {
+        <div class="source" tabindex="0" role="region" aria-label="The table">
+            <table class="file-table">
+                <thead><tr>{head.into_iter().map(|cell| view! { <th scope="col">{cell}</th> }).collect_view()}</tr></thead>
+                <tbody>
+                    {rows.into_iter().map(|row| view! {
+                        <tr>{row.into_iter().map(|cell| view! { <td>{cell}</td> }).collect_view()}</tr>
+                    }).collect_view()}
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+#[component]
+fn DeleteButton(persona: String, session: String, path: String) -> impl IntoView {
+    view! {
+        <form method="post" action=DeleteFile::url() data-quiet data-told="The file is deleted on this branch.">
+            <input type="hidden" name="persona" value=persona/>
+            <input type="hidden" name="session" value=session/>
+            <input type="hidden" name="path" value=path/>
+            <button class="button quiet small"><Glyph icon=Icon::Bin/> "Delete"</button>
+        </form>
+    }
+}
+
+/// One file with its editor, or the form for a new one.
 #[component]
 pub fn FileDrawer(
     /// Whose session.
@@ -111,18 +221,11 @@ pub fn FileDrawer(
     let known = !path.is_empty();
     let download =
         format!("/api/agents/{persona}/playground/sessions/{session}/files/{}", escaped(&path));
+    let back = known.then(|| format!("{home}?file={}", escaped(&path)));
     let (persona, session) = (persona.to_string(), session.to_string());
     let (owner, owned, removed) = (persona.clone(), session.clone(), path.clone());
     let revision = info.as_ref().map_or(0, |info| info.revision).to_string();
-    let facts = info.map(|info| {
-        let by = if info.call_id.is_some() { "by the persona" } else { "by you" };
-        view! {
-            <p class="faint small">
-                {told_size(info.size)} " · revision " {info.revision} " · written " {by} " " <When at=info.updated_at/>
-                " · " <a href=download download rel="external">"Download"</a>
-            </p>
-        }
-    });
+    let facts = info.map(|info| facts(&info, download));
     let editor = match text {
         None => view! { <p class="faint">"This is not a text file."</p> }.into_any(),
         Some(text) => view! {
@@ -138,7 +241,10 @@ pub fn FileDrawer(
                     <label for="file-content">"Content"</label>
                     <textarea id="file-content" name="content" class="code" rows="20" spellcheck="false" inner_html=written(&text)></textarea>
                 </div>
-                <p><button class="button">"Save"</button></p>
+                <p class="row tight">
+                    <button class="button">"Save"</button>
+                    {back.map(|back| view! { <a class="button quiet" href=back>"Back to the file"</a> })}
+                </p>
             </form>
         }
         .into_any(),
@@ -147,14 +253,7 @@ pub fn FileDrawer(
         <Drawer title home wide=true>
             {facts}
             {editor}
-            {known.then(|| view! {
-                <form method="post" action=DeleteFile::url() data-quiet data-told="The file is deleted on this branch.">
-                    <input type="hidden" name="persona" value=owner/>
-                    <input type="hidden" name="session" value=owned/>
-                    <input type="hidden" name="path" value=removed/>
-                    <button class="button quiet small"><Glyph icon=Icon::Bin/> "Delete"</button>
-                </form>
-            })}
+            {known.then(|| view! { <DeleteButton persona=owner session=owned path=removed/> })}
         </Drawer>
     }
 }

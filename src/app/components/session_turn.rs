@@ -47,6 +47,22 @@ pub fn SessionTurnView(
 ) -> impl IntoView {
     let SessionTurn { said, html } = turn;
     let message = said.message.clone();
+    let broken = run.as_ref().is_some_and(|run| run.status.is_over());
+    // An answer that never came has a place of its own, below the question.
+    if broken && message.role == Role::User {
+        let never = run.clone().map(|run| {
+            let (persona, session) = (persona.clone(), session.clone());
+            view! { <NeverCame persona session name=name.clone() run models/> }
+        });
+        let (run, models, turn) = (None, Vec::new(), SessionTurn { said, html });
+        let asked = view! { <SessionTurnView persona session name turn run models/> }.into_any();
+        return view! { {asked} {never} }.into_any();
+    }
+    let (models, others) = if broken { (Vec::new(), models) } else { (models, Vec::new()) };
+    let otherwise = (!others.is_empty()).then(|| {
+        view! { <OtherModel persona=persona.clone() session=session.clone() id=message.id.clone() models=others/> }
+            .into_any()
+    });
     let (id, role) = (message.id.clone(), message.role);
     let mine = role == Role::User;
     let who = if mine { "You".to_owned() } else { name };
@@ -77,9 +93,68 @@ pub fn SessionTurnView(
                 {pieces.into_iter().map(|piece| view! { <PieceView piece/> }).collect_view()}
             </div>
             {steps}
-            <TurnFoot turn=shown/>
+            <TurnFoot turn=shown otherwise/>
             {tools}
         </li>
+    }
+    .into_any()
+}
+
+/// An answer that never came, and what one can do about it.
+#[component]
+fn NeverCame(
+    persona: PersonaId,
+    session: ConversationId,
+    name: String,
+    run: Run,
+    models: Vec<NamedModel>,
+) -> impl IntoView {
+    let (id, at, asked) = (run.reply_id.clone(), run.created_at, run.message_id.clone());
+    let otherwise = (!models.is_empty()).then(|| {
+        view! { <OtherModel persona=persona session=session id=asked models/> }.into_any()
+    });
+    let shown = ShownTurn {
+        id: id.clone(),
+        role: Role::Assistant,
+        who: name.clone(),
+        pieces: Vec::new(),
+        at,
+        // Nothing was written, so nothing is told of what it took.
+        model: String::new(),
+        stop: None,
+        spent: run.spent,
+        run: Some(run),
+        told: None,
+        asks: false,
+    };
+    view! {
+        <li class="turn chat-turn" id=format!("turn-{id}") tabindex="-1">
+            <p class="who"><strong>{name}</strong> " " <When at/></p>
+            <TurnFoot turn=shown otherwise/>
+        </li>
+    }
+}
+
+/// Has what failed tried by another model.
+#[component]
+fn OtherModel(
+    persona: PersonaId,
+    session: ConversationId,
+    id: MessageId,
+    models: Vec<NamedModel>,
+) -> impl IntoView {
+    view! {
+        <form method="post" action=AnswerAgain::url() class="row tight" data-quiet>
+            <input type="hidden" name="persona" value=persona.to_string()/>
+            <input type="hidden" name="session" value=session.to_string()/>
+            <input type="hidden" name="id" value=id.to_string()/>
+            <label class="sr" for=format!("again-{id}")>"Model"</label>
+            <select id=format!("again-{id}") name="model" class="small">
+                <option value="">"another model…"</option>
+                {model_options(&models, "")}
+            </select>
+            <button class="button quiet small"><Glyph icon=Icon::Undo/> "Retry with it"</button>
+        </form>
     }
 }
 

@@ -163,21 +163,54 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
         Some(result) if result.is_error => ("✗", "failed"),
         Some(_) => ("✓", "done"),
     };
-    let input = visible(serde_json::to_string_pretty(&call.input).unwrap_or_default());
     let output = visible(result.map(|result| result.output).unwrap_or_default());
     let brief = visible(brief(&call.input));
     view! {
         <details class="step" id=step_id(&call.call) data-state=state>
             <summary>
                 <span aria-hidden="true">{mark}</span> " " {call.name} <span class="sr">" " {state}</span>
-                <span class="step-brief">{brief}</span>
+                {(!brief.is_empty()).then(|| view! { <span class="step-brief">{brief}</span> })}
                 {took_ms.map(|took| view! { <span class="step-brief">{told_time(took)}</span> })}
             </summary>
             <p class="small faint">"In"</p>
-            <pre>{input}</pre>
+            {given(&call.input)}
             {(!output.is_empty()).then(|| view! { <p class="small faint">"Out"</p> <pre>{output}</pre> })}
         </details>
     }
+}
+
+/// What a tool is given. Where JSON would write a text otherwise than it is, such as that of a file, texts are shown
+/// as they are, and all of it as JSON below.
+fn given(input: &serde_json::Value) -> AnyView {
+    let json = |value: &serde_json::Value| {
+        visible(serde_json::to_string_pretty(value).unwrap_or_default())
+    };
+    let otherwise = |value: &serde_json::Value| {
+        value.as_str().is_some_and(|text| text.contains(['\n', '"', '\\', '\t']))
+    };
+    if !input.as_object().is_some_and(|fields| fields.values().any(otherwise)) {
+        return view! { <pre>{json(input)}</pre> }.into_any();
+    }
+    let mut rest = input.clone();
+    let mut texts: Vec<(String, String)> = Vec::new();
+    if let Some(fields) = rest.as_object_mut() {
+        fields.retain(|name, value| match value.as_str() {
+            Some(text) => {
+                texts.push((name.clone(), visible(text.to_owned())));
+                false
+            }
+            None => true,
+        });
+    }
+    // Where it works comes first, and what was there before what comes in its place.
+    texts.sort_by_key(|(name, _)| (name != "path", name != "old_string"));
+    let rest = rest.as_object().is_some_and(|fields| !fields.is_empty()).then(|| json(&rest));
+    view! {
+        {texts.into_iter().map(|(name, text)| view! { <p class="small faint">{name}</p> <pre>{text}</pre> }).collect_view()}
+        {rest.map(|rest| view! { <pre>{rest}</pre> })}
+        <details class="raw"><summary>"As JSON"</summary><pre>{json(input)}</pre></details>
+    }
+    .into_any()
 }
 
 /// The first words of what a tool is given: where it works, if that is said.
@@ -193,6 +226,9 @@ fn brief(input: &serde_json::Value) -> String {
 pub fn TurnFoot(
     /// The turn.
     turn: ShownTurn,
+    /// What else one can try, beside trying it again.
+    #[prop(optional_no_strip)]
+    otherwise: Option<AnyView>,
 ) -> impl IntoView {
     let id = foot_id(&turn.id);
     let run = turn.run;
@@ -229,17 +265,34 @@ pub fn TurnFoot(
             </form>
         }
     };
-    let copies = turn.role == Role::Assistant && !going_on;
+    // An answer that never came has no model either.
+    let never_came = run.is_some() && turn.model.is_empty();
+    let copies = turn.role == Role::Assistant && !going_on && !never_came;
     // A question waits for words, and an answer that failed for another try.
     let failed = run.as_ref().is_some_and(|run| run.error.is_some());
     let waits = (run.is_some() && !going_on && (turn.asks || failed)).then_some("");
+    let told = told.map(|told| match failed && !going_on {
+        true => view! { <p class="problem small" role="status">{told}</p> }.into_any(),
+        false => view! { <p class="small" class:working=going_on>{told}</p> }.into_any(),
+    });
+    let tries = view! {
+        {going_on.then(|| button(StopRun::url(), "Stop", Icon::Stop))}
+        {(!going_on && can_go_on).then(|| button(GoOnRun::url(), "Continue", Icon::Run))}
+        {(!going_on && can_retry).then(|| button(RetryRun::url(), "Retry", Icon::Undo))}
+    };
+    // Where there are several ways to try it again, they have a line of their own.
+    let (tries, beside) = match otherwise {
+        Some(otherwise) => {
+            (Some(view! { <div class="row tight small retry">{tries} {otherwise}</div> }), None)
+        }
+        None => (None, Some(tries)),
+    };
     view! {
         <div class="turn-foot" id=id data-waits=waits>
-            {told.map(|told| view! { <p class="small" class:working=going_on>{told}</p> })}
+            {told}
+            {tries}
             <div class="row tight faint small">
-                {going_on.then(|| button(StopRun::url(), "Stop", Icon::Stop))}
-                {(!going_on && can_go_on).then(|| button(GoOnRun::url(), "Continue", Icon::Run))}
-                {(!going_on && can_retry).then(|| button(RetryRun::url(), "Retry", Icon::Undo))}
+                {beside}
                 {copies.then(|| view! {
                     <button type="button" class="icon tiny needs-script" data-copy=pieces_id(&turn.id) aria-label="Copy this answer" title="Copy">
                         <Glyph icon=Icon::Copy/>

@@ -42,7 +42,7 @@ pub fn PlaygroundPage() -> impl IntoView {
 }
 
 fn shown(data: EntranceData) -> impl IntoView {
-    let EntranceData { player, sessions, deleted, variable_names, older_names } = data;
+    let EntranceData { player, sessions, deleted, any_deleted, variable_names, older_names } = data;
     let editor = format!("/personas/{}", player.id);
     let home = format!("/playground/{}", player.id);
     let title = format!("Playground of {}", player.name);
@@ -50,28 +50,24 @@ fn shown(data: EntranceData) -> impl IntoView {
         let mark = if deleted { "&deleted=1" } else { "" };
         format!("{home}?after={after}{mark}")
     });
-    let (empty, other) = (
-        sessions.items.is_empty(),
-        match deleted {
-            true => (home.clone(), "Sessions in use"),
-            false => (format!("{home}?deleted=1"), "Deleted sessions"),
-        },
-    );
+    let empty = sessions.items.is_empty();
+    let other = match deleted {
+        true => Some((home.clone(), "Sessions in use")),
+        false if any_deleted => Some((format!("{home}?deleted=1"), "Deleted sessions")),
+        false => None,
+    };
     view! {
         <PageTitle text=title.clone()/>
         <nav class="crumbs small" aria-label="Where this is">
             <a href="/">"Personas"</a> <a href=editor>{player.name.clone()}</a>
         </nav>
         <header class="page-head"><h1>"Playground"</h1></header>
-        <div class="playground">
-            <div class="stack">
-                <Begin player=player.clone() variable_names older_names/>
-                <Tools player/>
-            </div>
+        <div class="playground entrance">
+            <Begin player=player.clone() variable_names older_names/>
             <section class="stack" aria-labelledby="sessions-title">
                 <header class="row apart">
                     <h2 id="sessions-title">{if deleted { "Deleted sessions" } else { "Sessions" }}</h2>
-                    <a class="button quiet small" href=other.0>{other.1}</a>
+                    {other.map(|(href, told)| view! { <a class="button quiet small" href=href>{told}</a> })}
                 </header>
                 {empty.then(|| view! {
                     <p class="empty faint">{if deleted { "Nothing was deleted." } else { "No session yet. Say something to begin one." }}</p>
@@ -81,6 +77,7 @@ fn shown(data: EntranceData) -> impl IntoView {
                 </ul>
                 {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Next page"</a></p> })}
             </section>
+            <Tools player/>
         </div>
     }
 }

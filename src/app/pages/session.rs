@@ -1,7 +1,7 @@
 //! A session of the playground: what is said, the files and todos beside it, and what can be set.
 //!
-//! What else is open is in the address: `?settings`, `?file={path}`, `?new`, `?call={call}`; `?before` shows
-//! earlier messages.
+//! What else is open is in the address: `?settings`, `?file={path}` with `&edit` or `&written`, `?new`,
+//! `?call={call}`; `?before` shows earlier messages.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -14,19 +14,20 @@ use crate::{
             page_title::PageTitle,
             problem::PageProblem,
             session_fields::{ModelChoice, VariableFields, VersionChoice},
-            session_files::{FileDrawer, FileTree, StepDrawer, UnsavedDrawer},
+            session_files::{FileDrawer, FileTree, StepDrawer, UnsavedDrawer, ViewDrawer},
             session_turn::SessionTurnView,
         },
         server_fns::playground::{
-            ClearSession, DeleteSession, Opened, SaveSession, SessionData, open_session,
+            ClearSession, DeleteSession, GoToInSession, Look, Opened, SaveSession, SessionData,
+            open_session,
         },
     },
     domain::{
         field::grouped,
         id::{CallId, ConversationId, MessageId, PersonaId},
         message::Role,
-        playground::{BranchSpent, TITLE, Todo, TodoStatus},
-        run::Run,
+        playground::{SessionSpent, TITLE, Todo, TodoStatus},
+        run::{Run, told_dollars},
     },
 };
 
@@ -38,7 +39,12 @@ pub fn SessionPage() -> impl IntoView {
     let session = ConversationId::new(params.get("session").unwrap_or_default());
     let query = use_query_map().read_untracked().clone();
     let before = query.get("before").map(MessageId::new);
-    let (file, call) = (query.get("file"), query.get("call").map(CallId::new));
+    let look = Look {
+        file: query.get("file"),
+        edited: query.get("edit").is_some(),
+        as_written: query.get("written").is_some(),
+        call: query.get("call").map(CallId::new),
+    };
     let beside = if query.get("settings").is_some() {
         Beside::Settings
     } else if query.get("new").is_some() {
@@ -49,7 +55,7 @@ pub fn SessionPage() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match open_session(persona, session, before, file, call).await {
+                match open_session(persona, session, before, look).await {
                     Ok(data) => {
                         let beside = beside.render(&data);
                         view! { {shown(data)} {beside} }.into_any()
@@ -79,6 +85,9 @@ impl Beside {
             }
             Self::Opened => match data.open.clone() {
                 Opened::Nothing => None,
+                Opened::Viewed(info, file) => {
+                    Some(view! { <ViewDrawer persona session home info file/> }.into_any())
+                }
                 Opened::File(info, text) => {
                     let file = Some((info, text));
                     Some(view! { <FileDrawer persona session home file/> }.into_any())
@@ -98,7 +107,11 @@ impl Beside {
 
 fn shown(data: SessionData) -> impl IntoView {
     let SessionData { player, session, tools, turns, next, run, troubled, .. } = data;
-    let SessionData { files, todos, spent, left, tries, .. } = data;
+    let SessionData { files, todos, spent, left, tries, variable_names, cleared, .. } = data;
+    let unfilled: Vec<String> = variable_names
+        .into_iter()
+        .filter(|name| session.variables.get(name).is_none_or(String::is_empty))
+        .collect();
     let home = format!("/playground/{}/{}", player.id, session.id);
     let leaf = session.leaf.as_ref().map(|leaf| leaf.to_string());
     let going_on = run.as_ref().filter(|run| !run.status.is_over());
@@ -143,10 +156,12 @@ fn shown(data: SessionData) -> impl IntoView {
             {tries.then_some(" · another prompt is tried on this branch")}
         </p>
         {left.map(|left| view! { <p class="faint small" id="left">{left} " · " <a href="/settings#budgets">"Limits"</a></p> })}
+        <Unfilled names=unfilled home=home.clone()/>
         {no_tools.then(|| view! { <p class="told small">"This version has no tools. " <a href=entrance>"Choose its tools"</a></p> })}
         <div class="playground session">
             <div id="chat" class="chat" data-chat=session.id.to_string() data-leaf=leaf data-reply=reply data-follow=follows>
                 {empty.then(|| view! { <p class="empty faint">"Say something to " {name} " below."</p> })}
+                {cleared.map(|id| view! { <Cleared persona=player.id.clone() session=session.id.clone() id/> })}
                 <ol class="turns" id="chat-turns" data-grows>
                     {earlier.map(|earlier| view! {
                         <li class="earlier" id=format!("before-{earlier}")><a class="button quiet small" href=earlier.clone() data-earlier>"Earlier messages"</a></li>
@@ -162,10 +177,38 @@ fn shown(data: SessionData) -> impl IntoView {
     }
 }
 
-/// What a branch took so far.
-fn told_spent(BranchSpent { input, output, micros, unpriced }: BranchSpent) -> String {
+/// What the prompt has places for and nothing stands in for, before it goes to the model like that.
+#[component]
+fn Unfilled(names: Vec<String>, home: String) -> impl IntoView {
+    let named: Vec<String> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+    let told = match named.as_slice() {
+        [one] => format!("{one} is not filled in and goes to the model as it stands. "),
+        several => {
+            format!("{} are not filled in and go to the model as they stand. ", several.join(", "))
+        }
+    };
+    (!named.is_empty()).then(|| {
+        view! { <p class="told small" id="unfilled">{told} <a href=format!("{home}?settings=1")>"Settings"</a></p> }
+    })
+}
+
+/// The way back to what was said before a session was cleared.
+#[component]
+fn Cleared(persona: PersonaId, session: ConversationId, id: MessageId) -> impl IntoView {
+    view! {
+        <form method="post" action=GoToInSession::url() class="earlier" data-quiet>
+            <input type="hidden" name="persona" value=persona.to_string()/>
+            <input type="hidden" name="session" value=session.to_string()/>
+            <input type="hidden" name="id" value=id.to_string()/>
+            <button class="button quiet small"><Glyph icon=Icon::History/> "Before it was cleared"</button>
+        </form>
+    }
+}
+
+/// What a session took so far.
+fn told_spent(SessionSpent { input, output, micros, unpriced }: SessionSpent) -> String {
     let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
-    let dollars = format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100);
+    let dollars = told_dollars(micros);
     let price = match (micros, unpriced) {
         (0, 0) => "free so far".to_owned(),
         (0, _) => "at a price that is not known".to_owned(),

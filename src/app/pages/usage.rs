@@ -164,7 +164,7 @@ fn by_day_table(by_day: Vec<UsageOfDay>) -> impl IntoView {
         <section class="card stack">
             <h2>"By day"</h2>
             <div class="scrolled" tabindex="0" role="region" aria-label="By day">
-                <table class="sums">
+                <table class="sums days">
                     <thead><tr><th scope="col">"Day"</th><th scope="col">"Runs"</th><th scope="col">"Errors"</th>
                         <th scope="col">"In"</th><th scope="col">"Out"</th><th scope="col">"Cost"</th></tr></thead>
                     <tbody>

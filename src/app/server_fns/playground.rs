@@ -1,15 +1,17 @@
 //! The playground, as its pages show it.
 
+mod opened;
+
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use self::opened::{FileDiff, FileView, Look, Opened, SavedFile, UnsavedFile};
 use super::models::NamedModel;
 use crate::domain::{
-    diff::Segment,
     error::ApiError,
     id::{CallId, ConversationId, MessageId, PartId, PersonaId, RunId},
     list::Page,
-    playground::{BranchSpent, PlaygroundSession, Todo, Variables},
+    playground::{PlaygroundSession, SessionSpent, Todo, Variables},
     run::Run,
     tree::PathMessage,
     version::{Revision, VersionSummary},
@@ -46,6 +48,8 @@ pub struct EntranceData {
     pub sessions: Page<PlaygroundSession>,
     /// Whether they are those that were deleted.
     pub deleted: bool,
+    /// Whether any were.
+    pub any_deleted: bool,
     /// What can be filled in its prompt.
     pub variable_names: Vec<String>,
     /// What can be filled only in the prompts of versions before it.
@@ -75,10 +79,12 @@ pub struct SessionData {
     pub files: Vec<FileInfo>,
     /// What is to be done.
     pub todos: Vec<Todo>,
-    /// What this branch took so far.
-    pub spent: BranchSpent,
+    /// What the session took so far, on all its branches.
+    pub spent: SessionSpent,
     /// What is left of the limits, for people; nothing where none is set.
     pub left: Option<String>,
+    /// Where one comes back to what was said before the session was cleared, while nothing is said anew.
+    pub cleared: Option<MessageId>,
     /// Whether another prompt than the session's is tried on this branch.
     pub tries: bool,
     /// What is looked at.
@@ -92,52 +98,6 @@ pub struct SessionTurn {
     pub said: PathMessage,
     /// Its words and thoughts, as HTML.
     pub html: Vec<(PartId, String)>,
-}
-
-/// What is looked at beside a session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Opened {
-    /// Nothing.
-    Nothing,
-    /// A file with its text; `None` when it is no text.
-    File(FileInfo, Option<String>),
-    /// A file of which one has a text that could not be saved.
-    Unsaved(UnsavedFile),
-    /// What a call did to files.
-    Step(Vec<FileDiff>),
-    /// Why it cannot be shown.
-    Problem(String),
-}
-
-/// A text that could not be saved, because another one stands there by now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UnsavedFile {
-    /// Where it stands.
-    pub path: String,
-    /// What one wrote.
-    pub yours: String,
-    /// What stands there now; nothing when the file was deleted, or is no text.
-    pub theirs: Option<String>,
-    /// Which revision that is; 0 when there is none.
-    pub revision: Revision,
-}
-
-/// What came of saving a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SavedFile {
-    /// For people.
-    pub told: String,
-}
-
-/// What a call did to one file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FileDiff {
-    /// Where it stands.
-    pub path: String,
-    /// What happened to it: made, changed or deleted.
-    pub told: String,
-    /// Word by word; empty when it is no text.
-    pub segments: Vec<Segment>,
 }
 
 /// The entrance of a persona's playground.
@@ -162,9 +122,11 @@ pub async fn open_playground(
     let known = desk.read().await?.persona(&persona).await?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
     let sessions = desk.read().await?.sessions(&persona, kept, after.as_deref(), PAGE_SIZE).await?;
+    let gone = desk.read().await?.sessions(&persona, Kept::Deleted, None, 1).await?;
+    let any_deleted = !gone.items.is_empty();
     let (variable_names, older_names) = variables_of(&desk, &known).await?;
     let player = player(&desk, known).await?;
-    Ok(EntranceData { player, sessions, deleted, variable_names, older_names })
+    Ok(EntranceData { player, sessions, deleted, any_deleted, variable_names, older_names })
 }
 
 /// A session, and the branch of it that is in use.
@@ -177,16 +139,13 @@ pub async fn open_session(
     /// Only what was said before this message.
     #[server(default)]
     before: Option<MessageId>,
-    /// The file that is looked at.
+    /// What is looked at beside it.
     #[server(default)]
-    file: Option<String>,
-    /// The call whose files are looked at.
-    #[server(default)]
-    call: Option<CallId>,
+    look: Look,
 ) -> Result<SessionData, ApiError> {
     use crate::state::{desk, session_data};
 
-    session_data(&desk()?, &persona, &id, before, file, call).await
+    session_data(&desk()?, &persona, &id, before, look).await
 }
 
 /// Begins a session and says the first words, if there are some, and goes there.

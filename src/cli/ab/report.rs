@@ -285,16 +285,16 @@ mod tests {
 
         assert_eq!(
             report.table(),
-            "input  prompt  model  checks    tokens  cost       time   answer\n\
-             hello  a       m      2/2 ✓     120     $0.001200  1.5 s  **Hi** there.\n\
-             hello  b       m      1/2 ✗     120     free       1.5 s  **Hi** there.\n    \
+            "input  prompt  model  checks    tokens  cost     time   answer\n\
+             hello  a       m      2/2 ✓     120     $0.0012  1.5 s  **Hi** there.\n\
+             hello  b       m      1/2 ✗     120     free     1.5 s  **Hi** there.\n    \
              ✗ is brief\n\
-             hello  b       m      failed ✗  120     ?          1.5 s  **Hi** there.\n    \
+             hello  b       m      failed ✗  120     ?        1.5 s  **Hi** there.\n    \
              ✗ No key.\n\
              \n\
-             prompt  model  answers  failed  checks  tokens  cost       mean time\n\
-             a       m      1        0       2/2     120     $0.001200  1.5 s\n\
-             b       m      2        1       1/3     240     ?          1.5 s"
+             prompt  model  answers  failed  checks  tokens  cost     mean time\n\
+             a       m      1        0       2/2     120     $0.0012  1.5 s\n\
+             b       m      2        1       1/3     240     ?        1.5 s"
         );
         assert!(!report.is_good());
         assert!(Report::new(vec![cell("a", "m", &[], None)]).is_good());

@@ -151,7 +151,7 @@ async fn what_is_told_is_what_the_service_received() {
     assert_eq!(sent["cachedShare"], 0.4);
     let page = house.get(&format!("{}?sent={reply}", chat.replace("/api", ""))).await.text;
     let page = page.replace("<!>", "");
-    for expected in ["40 % from the cache", "$0.002200", "The whole branch was sent: 3 messages"] {
+    for expected in ["40 % from the cache", "$0.0022", "The whole branch was sent: 3 messages"] {
         assert!(page.contains(expected), "{expected}: {page}");
     }
 }

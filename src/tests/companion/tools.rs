@@ -361,7 +361,7 @@ async fn what_is_wrong_with_a_draft_is_told_to_the_model_and_nothing_is_kept() {
         (json!({"op": "purge", "entityType": "page", "entityId": page}), "unknown variant `purge`"),
         (
             json!({"op": "delete", "entityType": "page", "entityId": page, "approve": true}),
-            "unknown field `approve`",
+            "propose_change has no “approve”",
         ),
         (
             json!({"op": "delete", "entityType": "page", "entityId": page, "reason": "x".repeat(501)}),

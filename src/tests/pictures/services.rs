@@ -217,7 +217,7 @@ async fn money_is_counted_and_a_failed_picture_costs_nothing() {
 
     let words: Vec<&Value> = states.iter().map(|(state, _)| state).collect();
     assert_eq!(words, ["done", "failed", "done", "failed"]);
-    assert!(states[3].1.starts_with("Today’s budget of $0.01"), "{}", states[3].1);
+    assert!(states[3].1.starts_with("Today’s budget of $0.007 "), "{}", states[3].1);
     assert_eq!(studio.asked().len(), 3, "what the budget refuses is not asked for");
 }
 
@@ -246,7 +246,7 @@ async fn what_is_drawn_and_cannot_be_kept_is_paid_for_and_counted() {
 
     let (lost_state, problem) = state(&house, &lost).await;
     assert_eq!(lost_state, "failed");
-    assert!(problem.starts_with("Today’s budget of $0.01"), "{problem}");
+    assert!(problem.starts_with("Today’s budget of $0.007 "), "{problem}");
     assert_eq!(house.get(&lost).await.good()["costMicros"], 6000);
     assert_eq!(studio.asked().len(), 2);
     // Neither is another one drawn then.

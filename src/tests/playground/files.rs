@@ -15,6 +15,8 @@ on_both!(
     a_file_that_was_changed_meanwhile_is_not_written_over,
     a_person_puts_files_in_and_takes_them_out,
     no_path_leads_out_and_no_file_is_too_large,
+    a_file_is_looked_at_before_it_is_edited,
+    what_a_tool_does_not_take_is_named,
 );
 
 async fn tools_write_read_edit_find_and_delete_files(house: House) {
@@ -241,7 +243,7 @@ async fn a_file_that_was_changed_meanwhile_is_not_written_over(house: House) {
         let saved = house.function("save_file", &all).await;
         saved.good()["told"].as_str().unwrap().to_owned()
     };
-    let page = format!("/playground/tinker/{session}?file=plan.md");
+    let page = format!("/playground/tinker/{session}?file=plan.md&edit=1");
     let shown = async || house.get(&page).await.text;
     assert!(shown().await.contains("name=\"revision\" value=\"2\""));
     let told = save(&[("content", "typed"), ("revision", "1")]).await;
@@ -342,4 +344,99 @@ async fn no_path_leads_out_and_no_file_is_too_large(house: House) {
     let within = house.call(Method::PUT, &format!("{files}/a/b"), json!({"content": "x"})).await;
     assert_eq!(within.error(), error(422, "invalid", "path"));
     assert_eq!(paths(&house, &home, session).await, ["a"]);
+}
+
+/// A form that puts one file in.
+fn upload(
+    home: &str,
+    session: &str,
+    name: &str,
+    bytes: &[u8],
+) -> axum::http::Request<axum::body::Body> {
+    let head = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+    );
+    let form = [head.as_bytes(), bytes, b"\r\n--b--\r\n"].concat();
+    let mut upload =
+        request(Method::POST, &format!("{home}/sessions/{session}/upload"), Some(form));
+    let kind = "multipart/form-data; boundary=b";
+    upload.headers_mut().insert("content-type", kind.parse().unwrap());
+    upload
+}
+
+async fn a_file_is_looked_at_before_it_is_edited(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff";
+    for (name, bytes) in [
+        ("plan.md", &b"# Plan\n\n<script>alert(1)</script>"[..]),
+        ("a.csv", b"who,much\nAnn,\"1,5\"\n"),
+        ("code.py", b"one = 1\ntwo = '<b>'\n"),
+        ("page.svg", b"<svg onload=\"alert(1)\"/>"),
+        ("photo.bin", picture),
+        ("odd.bin", b"\0\x01\xff"),
+    ] {
+        assert_eq!(house.send(upload(&home, session, name, bytes)).await.status, 303, "{name}");
+    }
+    let page =
+        async |query: &str| house.get(&format!("/playground/tinker/{session}?{query}")).await.text;
+
+    let plan = page("file=plan.md").await;
+    assert!(plan.contains("<h1>Plan</h1>") && !plan.contains("<script>alert"), "{plan}");
+    assert!(!plan.contains("id=\"file-content\""), "nothing is edited yet: {plan}");
+    assert!(
+        plan.contains("file=plan.md&amp;edit=1") && plan.contains("file=plan.md&amp;written=1")
+    );
+    let written = page("file=plan.md&written=1").await;
+    assert!(written.contains("# Plan\n") && written.contains("1\n2\n3\n"), "{written}");
+    let edited = page("file=plan.md&edit=1").await;
+    assert!(edited.contains("id=\"file-content\""), "{edited}");
+    let table = page("file=a.csv").await;
+    assert!(table.contains("<th scope=\"col\">who<") && table.contains("<td>1,5<"), "{table}");
+    let code = page("file=code.py").await;
+    assert!(code.contains("1\n2\n<") && code.contains("two = '&lt;b&gt;'"), "{code}");
+    let drawing = page("file=page.svg").await;
+    assert!(!drawing.contains("<svg onload") && !drawing.contains("files/page.svg?"), "{drawing}");
+    let shown = page("file=photo.bin").await;
+    assert!(shown.contains("files/photo.bin?revision=1\""), "{shown}");
+    assert!(page("file=odd.bin").await.contains("This is not a text file."));
+
+    // What is drawn on a page of ours can still not be opened as one.
+    for (name, kind) in [
+        ("photo.bin", "image/png"),
+        ("page.svg", "text/plain; charset=utf-8"),
+        ("odd.bin", "application/octet-stream"),
+    ] {
+        let file = house.get(&format!("{home}/sessions/{session}/files/{name}?revision=1")).await;
+        assert_eq!(file.header("content-type"), kind, "{name}");
+        assert!(file.header("content-disposition").starts_with("attachment"), "{name}");
+        assert_eq!(file.header("x-content-type-options"), "nosniff", "{name}");
+    }
+}
+
+/// A misspelt argument was left aside, and the model took what came for what it asked for.
+async fn what_a_tool_does_not_take_is_named(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[
+        json!([
+            call("write_file", json!({"path": "a.txt", "content": "x"})),
+            call("read_file", json!({"path": "a.txt", "lines": 3})),
+            call("read_file", json!({"path": "a.txt", "first_line": 3, "last_line": 2})),
+            call("ls", json!({})),
+        ]),
+        json!([{"text": "So."}]),
+    ]));
+
+    let told = say(&playing, &home, words("Try")).await.outputs();
+
+    assert_eq!(
+        told,
+        [
+            "“a.txt” was made (1 byte).",
+            "The input does not fit: read_file has no “lines”. It takes “first_line”, “last_line”, “path”.",
+            "first_line (3) comes after last_line (2).",
+            "a.txt (1 byte)",
+        ]
+    );
 }

@@ -16,7 +16,11 @@ on_both!(
     a_first_message_that_is_refused_leaves_nothing_behind,
     what_a_long_branch_took_and_its_todos_are_those_of_all_of_it,
     a_price_that_is_not_known_is_told_as_that,
+    what_a_session_took_is_counted_on_all_its_branches,
     what_is_set_for_other_versions_stays_with_a_session,
+    a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared,
+    an_answer_that_never_came_has_a_place_of_its_own,
+    what_a_tool_is_given_is_shown_as_text,
     what_a_step_did_to_files_is_shown_however_far_up_it_is,
 );
 
@@ -243,7 +247,7 @@ async fn a_price_that_is_not_known_is_told_as_that(house: House) {
 
     say(&playing, &home, in_session(asking(dear), &id)).await;
     let both = page().await;
-    assert!(both.contains("2\u{202f}000 tokens in, 200 out, $0.0030 or more so far"), "{both}");
+    assert!(both.contains("2\u{202f}000 tokens in, 200 out, $0.003 or more so far"), "{both}");
     assert!(!both.contains(told), "its price is known");
 }
 
@@ -274,6 +278,97 @@ async fn what_a_long_branch_took_and_its_todos_are_those_of_all_of_it(house: Hou
 }
 
 /// Saving a session forgot what was filled in for versions with other variables.
+/// What was said before a session was cleared, or was answered again, was paid for all the same: the page said
+/// less than what the limits counted.
+async fn what_a_session_took_is_counted_on_all_its_branches(house: House) {
+    let home = tinker(&house).await;
+    let usage = json!({"usage": {"input": 1000, "output": 100}});
+    let answers: Vec<Value> = (0..4).map(|_| json!([{"text": "Yes."}, usage])).collect();
+    let playing = house.playing(&script(&answers));
+    playing.call(Method::PUT, "/api/budgets", json!({"sessionTokens": 10_000})).await.good();
+    let id = say(&playing, &home, words("First")).await.session;
+    let again = json!({"sessionId": id, "messages": [], "trigger": "regenerate-message"});
+    say(&playing, &home, again).await;
+    let page = async || playing.get(&format!("/playground/tinker/{id}")).await.text;
+    assert!(page().await.contains("2\u{202f}000 tokens in, 200 out"), "both answers");
+
+    playing.call(Method::POST, &format!("{home}/sessions/{id}/clear"), json!({})).await.good();
+
+    let cleared = page().await;
+    assert!(cleared.contains("2\u{202f}000 tokens in, 200 out"), "{cleared}");
+    assert!(cleared.contains("eft in this session: 7\u{202f}800 of 10\u{202f}000"), "{cleared}");
+    say(&playing, &home, in_session(words("Anew"), &id)).await;
+    let anew = page().await;
+    assert!(anew.contains("3\u{202f}000 tokens in, 300 out"), "{anew}");
+    assert!(anew.contains("eft in this session: 6\u{202f}700 of 10\u{202f}000"), "{anew}");
+}
+
+async fn a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared(house: House) {
+    let home = tinker(&house).await;
+    let entrance = async || house.get("/playground/tinker").await.text;
+    let id = say(&house, &home, words("Hello")).await.session;
+    let page = async || house.get(&format!("/playground/tinker/{id}")).await.text;
+
+    let unfilled = "{{thing}} is not filled in and goes to the model as it stands.";
+    assert!(page().await.contains(unfilled));
+    let filled = json!({"variables": {"thing": "clocks"}});
+    house.call(Method::PATCH, &format!("{home}/sessions/{id}"), filled).await.good();
+    assert!(!page().await.contains(unfilled));
+
+    let before = read(&house, &home, &id).await["messages"].clone();
+    let way = "Before it was cleared";
+    assert!(!page().await.contains(way));
+    house.call(Method::POST, &format!("{home}/sessions/{id}/clear"), json!({})).await.good();
+    assert!(page().await.contains(way));
+    let root = before[0]["id"].as_str().unwrap();
+    let fields = [("persona", "tinker"), ("session", &id), ("id", root)];
+    assert_eq!(house.function("go_to_in_session", &fields).await.status, 200);
+    assert_eq!(read(&house, &home, &id).await["messages"], before);
+
+    assert!(!entrance().await.contains("?deleted=1"), "nothing was deleted");
+    house.send(request(Method::DELETE, &format!("{home}/sessions/{id}"), None)).await;
+    assert!(entrance().await.contains("?deleted=1"));
+}
+
+/// A failure stood in what the person had said.
+async fn an_answer_that_never_came_has_a_place_of_its_own(house: House) {
+    let home = tinker(&house).await;
+    let broken = json!({"error": {"fault": "bad_request", "message": "not like that"}});
+    let playing = house.playing(&script(&[json!([broken])]));
+    let told = say(&playing, &home, words("Hi")).await;
+    let reply = told.of("start")[0]["messageId"].as_str().unwrap();
+
+    let page = playing.get(&format!("/playground/tinker/{}", told.session)).await.text;
+
+    let (asked, answer) = page.split_once(&format!("id=\"turn-{reply}\"")).unwrap();
+    let problem = "role=\"status\" class=\"problem small\"";
+    assert!(!asked.contains(problem) && !asked.contains("Retry"), "{asked}");
+    assert!(answer.contains(problem), "{answer}");
+    let group = answer.split_once("small retry\"").unwrap().1;
+    let group = group.split("</div>").next().unwrap();
+    assert!(group.contains("/fn/retry_run") && group.contains("Retry with it"), "{group}");
+}
+
+async fn what_a_tool_is_given_is_shown_as_text(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[
+        json!([call("write_file", json!({"path": "a.txt", "content": "one\n\"two\""}))]),
+        json!([call("ls", json!({}))]),
+        json!([{"text": "Done."}]),
+    ]));
+    let id = say(&playing, &home, words("Write")).await.session;
+
+    let page = playing.get(&format!("/playground/tinker/{id}")).await.text;
+
+    assert!(page.contains("<pre>one\n\"two\"<"), "{page}");
+    let (_, raw) = page.split_once("As JSON</summary>").unwrap();
+    assert!(raw.split("</details>").next().unwrap().contains("one\\n"), "{raw}");
+    // A tool that is given nothing has no room for it either.
+    let (_, listed) = page.split_once(">ls<").unwrap();
+    let listed = listed.split("</summary>").next().unwrap();
+    assert_eq!(listed.matches("step-brief").count(), 1, "{listed}");
+}
+
 async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
     let home = tinker(&house).await;
     let set = json!({"variables": {"thing": "clocks", "other": "kept"}});

@@ -14,6 +14,7 @@ on_both!(
     the_stream_has_the_order_and_the_headers_that_clients_want,
     a_tool_that_fails_is_told_and_the_answer_goes_on,
     an_error_in_the_middle_keeps_what_was_said_and_can_be_tried_again,
+    a_run_that_a_limit_ends_says_so_to_clients,
     an_answer_that_never_came_can_be_given_again_by_the_name_it_was_announced_with,
     an_answer_is_given_again_by_another_model,
     a_model_is_named_as_clients_name_it,
@@ -122,6 +123,27 @@ async fn an_error_in_the_middle_keeps_what_was_said_and_can_be_tried_again(house
     assert_eq!(messages.as_array().unwrap().len(), 2);
 }
 
+/// A client saw an empty step and nothing of why.
+async fn a_run_that_a_limit_ends_says_so_to_clients(house: House) {
+    let home = tinker(&house).await;
+    let usage = json!({"usage": {"input": 1000, "output": 200}});
+    let playing =
+        house.playing(&script(&[json!([{"text": "Step."}, call("ls", json!({})), usage])]));
+    playing.call(Method::PUT, "/api/budgets", json!({"runTokens": 2500})).await.good();
+
+    let told = say(&playing, &home, words("Go on and on.")).await;
+
+    let sentence = "The run was ended: it took 1\u{202f}200 of the 2\u{202f}500 tokens, and the next \
+                    answer would not fit into what is left for one run.";
+    let errors = told.of("error");
+    assert_eq!((errors.len(), &errors[0]["errorText"]), (1, &json!(sentence)), "{}", told.text);
+    assert_eq!(told.chunks.last().unwrap()["type"], "error", "nothing follows it");
+    let told_of = told.of("message-metadata")[0]["messageMetadata"].clone();
+    assert_eq!((&told_of["error"], &told_of["finishReason"]), (&json!(sentence), &json!("error")));
+    let kept = read(&playing, &home, &told.session).await["messages"][1]["metadata"].clone();
+    assert_eq!((&kept["error"], &kept["finishReason"]), (&json!(sentence), &json!("error")));
+}
+
 async fn an_answer_that_never_came_can_be_given_again_by_the_name_it_was_announced_with(
     house: House,
 ) {
@@ -135,7 +157,9 @@ async fn an_answer_that_never_came_can_be_given_again_by_the_name_it_was_announc
     ]));
     let told = say(&playing, &home, words("Hi")).await;
     let announced = told.of("start")[0]["messageId"].clone();
-    assert_eq!(told.of("error").len(), 1);
+    let sentence = &told.of("error")[0]["errorText"];
+    let kept = read(&playing, &home, &told.session).await["messages"][0]["metadata"].clone();
+    assert_eq!((&kept["error"], &kept["finishReason"]), (sentence, &json!("error")));
 
     let body = json!({
         "sessionId": told.session, "messages": [], "trigger": "regenerate-message",
@@ -194,9 +218,9 @@ async fn a_model_is_named_as_clients_name_it(house: House) {
     let home = tinker(&house).await;
     let playing = house.playing(&script(&[json!([{"text": "Hello."}])]));
     for (provider, id, meant) in [
-        ("google", "gemini-2.5-flash", "gemini/gemini-2.5-flash"),
+        ("google", "gemini-2.5-flash", "gemini-2.5-flash"),
         ("anthropic", "claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
-        ("openai", "gpt-5-mini", "openai/gpt-5-mini"),
+        ("openai", "gpt-5-mini", "gpt-5-mini"),
     ] {
         let mut body = words("Hi");
         body["modelProvider"] = json!(provider);
@@ -205,6 +229,9 @@ async fn a_model_is_named_as_clients_name_it(house: House) {
         let session = made.header("greenroom-session-id").to_owned();
         assert_eq!(made.status, 200, "{}", made.text);
         assert_eq!(read(&playing, &home, &session).await["model"], meant);
+        // The run, its trace and what is summed up know it by the same name.
+        let run = made.header("greenroom-run-id");
+        assert_eq!(playing.get(&format!("/api/runs/{run}")).await.good()["model"], meant);
     }
     let mut body = words("Hi");
     body["modelProvider"] = json!("demo");
