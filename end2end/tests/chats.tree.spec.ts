@@ -38,6 +38,21 @@ test("two answers are compared word by word, and one of them is gone on from", a
   await expect(turns(page).nth(1)).toContainText("It rains");
 });
 
+test("what is said below two branches goes on from the first, and is shown there", async ({ page, request, javaScriptEnabled }) => {
+  const { id } = await chat(request, branched);
+  // What the file called them is not what they are called here.
+  const shown = await request.get(`/api/chats/${id}/messages`).then((answer) => answer.json());
+  const [ask, snow] = shown.items.map((item: { id: string }) => item.id);
+  const siblings = await request.get(`/api/chats/${id}/export`).then((answer) => answer.json());
+  const rain = siblings.messages.find((one: Said) => one.parentId === ask && one.id !== snow).id;
+  await open(page, `/chats/${id}?compare=${rain}&with=${snow}`, javaScriptEnabled);
+  await page.getByPlaceholder("Say something…").fill("And tomorrow?");
+  await page.getByRole("button", { name: "Send" }).click();
+  await expect(page).toHaveURL(new RegExp(`/chats/${id}$`));
+  await expect(turns(page).nth(1)).toContainText("It rains");
+  await expect(turns(page).nth(2)).toContainText("And tomorrow?");
+});
+
 test("the map finds a message, labels and bookmarks it, and leads there", async ({ page, request, javaScriptEnabled }) => {
   const { id } = await chat(request, branched);
   await open(page, `/chats/${id}?map=1`, javaScriptEnabled);

@@ -80,7 +80,11 @@ impl Agent {
         // What was only just said is asked for the first time.
         let is_new = said.is_some();
         let mut branch = match (&brief.chat, said) {
-            (Some(chat), _) => link.branch_end(&run.message_id, i64::from(chat.window)).await?,
+            (Some(chat), _) => {
+                let most = i64::from(chat.window + window::REACH);
+                let mut branch = link.branch_end(&run.message_id, most).await?;
+                branch.split_off(window::last(&branch, chat.window))
+            }
             (None, None) => link.branch(&run.message_id).await?,
             (None, Some(said)) => {
                 let mut before = match &said.parent_id {
@@ -92,8 +96,9 @@ impl Agent {
             }
         };
         let heard = match &brief.chat {
-            Some(chat) => {
-                link.voices(&run.conversation_id, &run.message_id, i64::from(chat.window)).await?
+            Some(_) => {
+                let most = i64::try_from(branch.len()).unwrap_or(i64::MAX);
+                link.voices(&run.conversation_id, &run.message_id, most).await?
             }
             None => Vec::new(),
         };

@@ -1,6 +1,6 @@
 //! The map of a chat: the messages around one, those that were marked, and those with certain words.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Agent, chat_tree::named, chats::chat_conversation};
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::{ConversationId, MessageId},
+        message::Role,
         tree::{FoundInTree, MapWindow, TreeNode, excerpt_around},
     },
 };
@@ -95,6 +96,26 @@ impl Agent {
                 return Ok(FoundInTree { next: before, ..found });
             }
         }
+    }
+
+    /// What the personas are called that said these messages, as on the page of the chat: what names nobody is
+    /// the first one's.
+    pub async fn names_in_chat(
+        &self,
+        scope: &Scope,
+        chat: &ConversationId,
+        nodes: impl Iterator<Item = &TreeNode>,
+    ) -> Result<HashMap<MessageId, String>, ApiError> {
+        let mut link = self.read(scope).await?;
+        let first = link.chat(chat).await?.members.into_iter().next();
+        let first = first.map(|first| first.name).unwrap_or_default();
+        let said: Vec<&MessageId> =
+            nodes.filter(|node| node.role == Role::Assistant).map(|node| &node.id).collect();
+        let mut names: HashMap<MessageId, String> =
+            said.iter().map(|id| ((*id).clone(), first.clone())).collect();
+        let voices = link.voices_among(chat, &said).await?;
+        names.extend(voices.into_iter().map(|voice| (voice.message, voice.name)));
+        Ok(names)
     }
 
     /// The messages of a chat that a person labelled, bookmarked or hid, wherever they are.

@@ -303,6 +303,7 @@ impl Agent {
         let tools = Registry::default();
         let room = self.history_room(&route, told(&route, &system, &tools));
         let mut recorded = Recorded::of(&sections, &persona.fields.system_prompt, window, room);
+        recorded.reaches_back = true;
         recorded.words_only = !route.model.tools;
         recorded.parameters = Some(self.parameters(&route, &tools));
         Brief {

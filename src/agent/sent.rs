@@ -63,18 +63,21 @@ impl Agent {
         // Only a chat and a session of the terminal have a window of so many messages; elsewhere what fits
         // is sent. Only in a chat there are other voices.
         let in_chat = link.conversation_kind(&run.conversation_id).await? == ConversationKind::Chat;
-        let (mut branch, heard) = match window {
-            0 => (link.branch(&run.message_id).await?, Vec::new()),
-            window => {
-                let heard = match in_chat {
-                    true => {
-                        let (chat, leaf) = (&run.conversation_id, &run.message_id);
-                        link.voices(chat, leaf, i64::from(window)).await?
-                    }
-                    false => Vec::new(),
-                };
-                (link.branch_end(&run.message_id, i64::from(window)).await?, heard)
+        let mut branch = match window {
+            0 => link.branch(&run.message_id).await?,
+            window if recorded.reaches_back => {
+                let most = i64::from(window + window::REACH);
+                let mut branch = link.branch_end(&run.message_id, most).await?;
+                branch.split_off(window::last(&branch, window))
             }
+            window => link.branch_end(&run.message_id, i64::from(window)).await?,
+        };
+        let heard = match in_chat {
+            true => {
+                let most = i64::try_from(branch.len()).unwrap_or(i64::MAX);
+                link.voices(&run.conversation_id, &run.message_id, most).await?
+            }
+            false => Vec::new(),
         };
         if recorded.cut_results {
             manager::cut_results(&mut branch);
@@ -153,7 +156,8 @@ impl Agent {
         device: Option<String>,
     ) -> Result<Estimate, ApiError> {
         let (speakers, _) = self.speakers(scope, chat, None).await?;
-        let ask = PathAsk { leaf, device, limit: Some(MAX_WINDOW), ..PathAsk::default() };
+        let ask =
+            PathAsk { leaf, device, limit: Some(MAX_WINDOW + window::REACH), ..PathAsk::default() };
         let page = self.path(scope, chat, ask).await?;
         let mut branch: Vec<Message> = page.items.into_iter().map(|item| item.message).collect();
         let answers = branch.iter().filter_map(|message| message.spent.usage.output);
@@ -164,7 +168,7 @@ impl Agent {
             Estimate { cost_micros: Some(0), more_micros: Some(0), ..Estimate::default() };
         // Each of them reads the conversation and answers.
         for Speaker { route, sections, window, .. } in speakers {
-            let mut branch = branch[branch.len().saturating_sub(window as usize)..].to_vec();
+            let mut branch = branch[window::last(&branch, window)..].to_vec();
             if !route.model.tools {
                 window::leave_words(&mut branch);
             }

@@ -5,6 +5,7 @@
 
 use super::tool::bounded;
 use crate::domain::{
+    chat::MAX_MEMBERS,
     message::{Message, Part, PartBody, Role, ToolResult, Turn},
     tokens::estimate,
 };
@@ -15,6 +16,10 @@ const MAX_HISTORY_TOKENS: u64 = 60_000;
 const CUT_RESULT_BYTES: usize = 1500;
 /// What a part takes beside its words.
 const PART_TOKENS: u64 = 8;
+
+/// How far above a window the question is looked for that its first answer was given to: all personas of a chat
+/// may have answered it.
+pub const REACH: u32 = MAX_MEMBERS as u32;
 
 /// The flat list of a branch, whole.
 pub fn turns(branch: &[Message]) -> Vec<Turn> {
@@ -32,6 +37,16 @@ pub fn fit(mut branch: Vec<Message>, room: u64, hear: impl FnOnce(&mut [Message]
     let mut newest = branch.split_off(cut(&branch, room));
     hear(&mut newest);
     paired(turns(&newest))
+}
+
+/// Where the last so many messages of a branch begin. Those that would begin with an answer reach back to the
+/// question before it, so that a window never has fewer than it was set to because it begins with a person's
+/// words.
+pub fn last(branch: &[Message], count: u32) -> usize {
+    let from = branch.len().saturating_sub(count as usize);
+    let begun = branch.iter().take(from + 1).skip(from.saturating_sub(REACH as usize));
+    let above = begun.rev().position(|message| message.role == Role::User);
+    from - above.unwrap_or_default()
 }
 
 /// Where the newest part of a branch begins that fits.
@@ -332,7 +347,43 @@ mod tests {
         })
     }
 
+    #[test]
+    fn so_many_messages_that_would_begin_with_an_answer_reach_back_to_its_question() {
+        let one = |role: &str| match role {
+            "u" => said(Role::User, "Well?"),
+            _ => said(Role::Assistant, "Yes."),
+        };
+        let begins = |roles: &str, count: u32| {
+            let branch: Vec<Message> = roles.split(' ').map(one).collect();
+            last(&branch, count)
+        };
+
+        assert_eq!(begins("u a u a u", 2), 2, "the answer brings its question along");
+        assert_eq!(begins("u a u a u", 3), 2, "nor more than was set where it begins with one");
+        assert_eq!(begins("u a u a u", 9), 0, "there are no more");
+        assert_eq!(begins("u u a a a u", 2), 1, "several answered it");
+        assert_eq!(begins("a a u", 2), 1, "nobody asked");
+        let long = format!("u {} u", vec!["a"; REACH as usize + 2].join(" "));
+        assert_eq!(begins(&long, 2), REACH as usize + 2, "one that is too far above is let be");
+    }
+
     proptest! {
+        /// A window of so many messages has as many, or one more, and begins with a person.
+        #[test]
+        fn a_window_never_has_fewer_messages_than_it_was_set_to(
+            branch in branches(),
+            count in 1_u32..20,
+        ) {
+            let from = last(&branch, count);
+
+            let sent = branch.len() - from;
+            let wanted = branch.len().min(count as usize);
+            prop_assert!((wanted..=wanted + 1).contains(&sent), "{sent} for {count}");
+            prop_assert_eq!(branch[from].role, Role::User);
+            // Where there is room, nothing of it is left out.
+            prop_assert_eq!(cut(&branch[from..], u64::MAX), 0);
+        }
+
         /// Wherever a window is cut, it begins with a person, ends with what was last said, and has
         /// every call with its result, once.
         #[test]

@@ -41,6 +41,10 @@ mod rail;
 #[path = "platform/browser/rail.rs"]
 mod rail;
 
+#[cfg(not(feature = "ssr"))]
+#[path = "platform/browser/scroll.rs"]
+mod scroll;
+
 pub use here::{
     Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
     forget_draft, gathered, keep_cursor, keep_draft, kept_draft, note_early_typing, now,

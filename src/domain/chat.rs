@@ -399,6 +399,8 @@ pub struct ChatSummary {
     pub persona_id: PersonaId,
     /// What it was called at the version that speaks here.
     pub persona_name: String,
+    /// What all that speak here are called, in order.
+    pub persona_names: Vec<String>,
     /// When it was begun.
     pub created_at: Timestamp,
     /// When it was last written in.
@@ -407,17 +409,14 @@ pub struct ChatSummary {
 
 impl From<Chat> for ChatSummary {
     fn from(chat: Chat) -> Self {
+        let names: Vec<String> = chat.members.into_iter().map(|member| member.name).collect();
         Self {
             id: chat.id,
             title: chat.title,
             mode: chat.mode,
             persona_id: chat.persona_id,
-            persona_name: chat
-                .members
-                .into_iter()
-                .next()
-                .map(|first| first.name)
-                .unwrap_or_default(),
+            persona_name: names.first().cloned().unwrap_or_default(),
+            persona_names: names,
             created_at: chat.created_at,
             updated_at: chat.updated_at,
         }

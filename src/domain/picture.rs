@@ -236,6 +236,9 @@ impl PictureSettings {
     /// Why no further picture is made today, if so: `made` were made and cost `spent` millionths of a
     /// dollar, and the next one costs `price`.
     pub fn refuses(&self, made: i64, spent: i64, price: Option<i64>) -> Option<String> {
+        if self.daily == 0 {
+            return Some("No pictures are made today: the budget is 0.".into());
+        }
         if made >= i64::from(self.daily) {
             return Some(format!(
                 "Today’s budget of pictures is used up: {made} of {}. The settings can raise it.",
@@ -312,6 +315,9 @@ mod tests {
         assert!(settings.refuses(2, 7001, Some(3000)).unwrap().contains("$0.01"));
         assert!(settings.refuses(3, 0, None).unwrap().contains("3 of 3"));
         assert_eq!(settings.refuses(0, 1_000_000, None), None);
+        let none = PictureSettings { daily: 0, ..settings.clone() };
+        let told = "No pictures are made today: the budget is 0.";
+        assert_eq!(none.refuses(34, 0, None).as_deref(), Some(told));
         let free = PictureSettings { daily_dollars: None, ..settings };
         assert_eq!(free.refuses(2, i64::MAX / 2, Some(3000)), None);
     }

@@ -33,6 +33,10 @@ pub struct Recorded {
     pub sections: Vec<(String, Option<String>)>,
     /// How many of the last messages went along.
     pub window: u32,
+    /// Whether the question went along too that the first of them answers; not so in runs from before this was
+    /// kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reaches_back: bool,
     /// How many tokens there were for them.
     pub room: u64,
     /// Whether only their words went along, because the model knows no tools.
@@ -69,7 +73,15 @@ impl Recorded {
             (section.title.clone(), text)
         };
         let sections = sections.iter().map(kept).collect();
-        Self { sections, window, room, words_only: false, cut_results: false, parameters: None }
+        Self {
+            sections,
+            window,
+            room,
+            reaches_back: false,
+            words_only: false,
+            cut_results: false,
+            parameters: None,
+        }
     }
 
     /// The sections again.
@@ -143,7 +155,7 @@ pub struct Sent {
     pub first_sent: Option<MessageId>,
     /// How many messages stand before the cut line; 1000 means that or more.
     pub left_out: i64,
-    /// How many messages the window may have.
+    /// How many messages the window has; when the first of them is an answer, what it answers goes along too.
     pub window: u32,
     /// About how many tokens all of it is.
     pub tokens: u64,

@@ -50,6 +50,10 @@ impl Jobs {
         wish.prompt = unix_lines(&wish.prompt).trim().to_owned();
         wish.model = wish.model.trim().to_owned();
         wish.check()?;
+        if !self.artist().may_have(&wish.model) {
+            let rule = "No image service is set, and the demo has no such model.";
+            return Err(ApiError::invalid("model", rule));
+        }
         let mut link = self.store.write(&scope.space).await?;
         if let Some(persona) = &persona {
             link.persona(persona).await?;

@@ -143,6 +143,11 @@ impl Artist {
         std::iter::once(own).chain(others.filter(|_| !foreign)).collect()
     }
 
+    /// Whether it may have a model. What a service has only it knows, and what it does not have it refuses itself.
+    pub fn may_have(&self, model: &str) -> bool {
+        !self.is_demo() || model.is_empty() || model == demo::SKETCH_MODEL
+    }
+
     /// Whether one of those models can be told the steps and the seed.
     pub fn is_tunable(&self) -> bool {
         let Some(service) = &self.0 else { return true };

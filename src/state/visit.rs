@@ -19,7 +19,7 @@ use crate::{
         compare::{ComparedRow, Comparison, Speakers, sides},
         diff::Segment,
         error::ApiError,
-        id::{ConversationId, PersonaId},
+        id::{ConversationId, MessageId, PersonaId},
         list::{PAGE_SIZE, Page},
         message::Message,
         paragraph::paragraphs,
@@ -93,6 +93,16 @@ pub fn chat_at(address: &str) -> Option<ConversationId> {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let entity = Entity::at(path).filter(|entity| entity.kind == EntityKind::Chat);
     entity.map(|entity| ConversationId::new(entity.id))
+}
+
+/// The first of two branches that are compared on the page from which a request came.
+pub fn compared_first() -> Option<MessageId> {
+    let parts = use_context::<Parts>()?;
+    let page = parts.headers.get(header::REFERER)?.to_str().ok()?;
+    let (_, query) = page.split('#').next()?.split_once('?')?;
+    let named = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name));
+    let (first, _) = (named("compare=")?, named("with=")?);
+    Some(MessageId::new(first))
 }
 
 /// A message with its words rendered, in a story paragraph by paragraph, and with those of the pictures

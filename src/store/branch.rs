@@ -46,6 +46,16 @@ pub struct Voice {
     pub name: String,
 }
 
+impl From<(String, String, Option<String>)> for Voice {
+    fn from((message, persona, name): (String, String, Option<String>)) -> Self {
+        Self {
+            message: MessageId::new(message),
+            persona: PersonaId::new(persona),
+            name: name.unwrap_or_else(|| GONE_PERSONA.to_owned()),
+        }
+    }
+}
+
 impl Link {
     /// The way from a message up to the beginning, itself first.
     pub async fn way_up(
@@ -215,12 +225,7 @@ impl Link {
         let rows: Vec<(String, String, Option<String>)> = on!(self, wire => sqlx::query_as(SQL)
             .bind(space.as_str()).bind(chat.as_str()).bind(leaf.as_str()).bind(most)
             .fetch_all(wire).await?);
-        let voice = |(message, persona, name): (String, String, Option<String>)| Voice {
-            message: MessageId::new(message),
-            persona: PersonaId::new(persona),
-            name: name.unwrap_or_else(|| GONE_PERSONA.to_owned()),
-        };
-        Ok(rows.into_iter().map(voice).collect())
+        Ok(rows.into_iter().map(Voice::from).collect())
     }
 
     /// The messages of a chat that were written before one, or last, the newest first, the hidden ones

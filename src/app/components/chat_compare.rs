@@ -1,5 +1,5 @@
 //! Two branches of a chat beside each other. What it shows is in the address (`?compare`, `with`,
-//! `from`). The server renders it.
+//! `from`). The server renders it. What is said here follows the first of them, and the chat shows it.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 
@@ -61,6 +61,7 @@ fn shown(chat: Chat, compared: Compared) -> impl IntoView {
         format!("{home}?compare={one}&with={other}")
     };
     let same = (left.length, right.length) == (0, 0);
+    let end = left.leaf.to_string();
     let told = match (left.length, right.length) {
         (0, 0) => Some("Both are the same branch.".to_owned()),
         (0, more) => Some(format!("B goes on where A ends, with {}.", messages(more))),
@@ -71,14 +72,28 @@ fn shown(chat: Chat, compared: Compared) -> impl IntoView {
         (from > 0).then(|| format!("{address}&from={}", from.saturating_sub(turns.len().max(1))));
     let later = next.map(|next| format!("{address}&from={next}"));
     let swapped = format!("/chats/{}?compare={}&with={}", chat.id, right.leaf, left.leaf);
+    let marked = turns.iter().any(|turn| {
+        let sides = turn.left.iter().chain(&turn.right);
+        sides.into_iter().any(|side| !side.segments.is_empty())
+    });
     view! {
+        // It names no chat: nothing of a chat that is shown is kept in it, nor is this place remembered.
+        <div id="chat" data-leaf=end hidden></div>
         {shared_view(common, shared)}
         {told.map(|told| view! { <p class="told small">{told}</p> })}
         <div class="beside beside-head">
             <BranchHead chat=chat.id.clone() branch=left label="A"/>
             <BranchHead chat=chat.id.clone() branch=right label="B"/>
         </div>
-        {(!same).then(|| view! { <p class="small"><a href=swapped>"Change sides"</a></p> })}
+        {(!same).then(|| view! {
+            <p class="beside-told row apart small">
+                <span class="faint">
+                    "What you say below goes on from A."
+                    {marked.then_some(" Words that differ are marked in the text as it was written, with its asterisks and signs.")}
+                </span>
+                <a href=swapped>"Change sides"</a>
+            </p>
+        })}
         {earlier.map(|earlier| view! { <p class="more"><a class="button quiet small" href=earlier>"Earlier turns"</a></p> })}
         <ol class="beside-turns">
             {turns.into_iter().map(|turn| view! { <Pair turn/> }).collect_view()}

@@ -6,6 +6,8 @@
 
 mod drawing;
 
+use std::collections::HashMap;
+
 use drawing::drawn;
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::location::Url;
@@ -92,11 +94,14 @@ impl MapAsk {
     }
 }
 
+/// What the personas are called that said what is on a map.
+type Names = HashMap<MessageId, String>;
+
 /// What a person calls who says something.
-fn who(role: Role) -> &'static str {
-    match role {
-        Role::User => "You",
-        Role::Assistant => "Persona",
+fn who(node: &TreeNode, names: &Names) -> String {
+    match node.role {
+        Role::User => "You".to_owned(),
+        Role::Assistant => names.get(&node.id).cloned().unwrap_or_default(),
     }
 }
 
@@ -123,7 +128,7 @@ pub fn ChatMap(
 }
 
 fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
-    let MapData { window, found, moments, chosen } = data;
+    let MapData { window, found, moments, chosen, names } = data;
     let link = |id: Option<&MessageId>| id.map(|id| ask.around(id));
     let (earlier, later) = (link(window.earlier.as_ref()), link(window.later.as_ref()));
     let cancel = ask.compare.as_ref().map(|_| MapAsk { compare: None, ..ask.clone() }.address());
@@ -135,8 +140,11 @@ fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
                 <a href=cancel class="button quiet small">"Cancel"</a>
             </p>
         })}
-        <Find ask=ask.clone() found=found.clone()/>
-        {chosen.map(|node| view! { <Chosen ask=ask.clone() node on_path=window.on_path.clone()/> })}
+        <Find ask=ask.clone() found=found.clone() names=names.clone()/>
+        {chosen.map(|node| {
+            let who = who(&node, &names);
+            view! { <Chosen ask=ask.clone() node who on_path=window.on_path.clone()/> }
+        })}
         <div class="row apart map-tools">
             <span class="faint small">{told(&window.nodes, is_chosen)}</span>
             <span class="row tight needs-script">
@@ -145,7 +153,7 @@ fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
             </span>
         </div>
         {earlier.map(|earlier| view! { <p class="more"><a class="button quiet small" href=earlier>"Earlier messages"</a></p> })}
-        {drawn(ask, &window, &found)}
+        {drawn(ask, &window, &found, &names)}
         {later.map(|later| view! { <p class="more"><a class="button quiet small" href=later>"Later messages"</a></p> })}
         {marked(ask, &moments)}
     }
@@ -162,7 +170,7 @@ fn told(nodes: &[TreeNode], is_chosen: bool) -> String {
 
 /// Looks for words in all messages of the chat.
 #[component]
-fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
+fn Find(ask: MapAsk, found: FoundInTree, names: Names) -> impl IntoView {
     let home = format!("/chats/{}", ask.chat);
     let asked = !ask.find.trim().is_empty();
     let older = ask.older.is_some();
@@ -195,10 +203,11 @@ fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
             <ul class="moments found">
                 {found.nodes.into_iter().map(|node| {
                     let here = ask.at.as_ref() == Some(&node.id);
+                    let who = who(&node, &names);
                     view! {
                         <li>
                             <a href=ask.find(&node.id) aria-current=here.then_some("true")>{node.excerpt}</a>
-                            <span class="faint small">" " {who(node.role)} {node.pruned.then_some(", pruned")}</span>
+                            <span class="faint small">" " {who} {node.pruned.then_some(", pruned")}</span>
                         </li>
                     }
                 }).collect_view()}
@@ -213,7 +222,7 @@ fn Find(ask: MapAsk, found: FoundInTree) -> impl IntoView {
 
 /// What can be done with the message that is chosen.
 #[component]
-fn Chosen(ask: MapAsk, node: TreeNode, on_path: Vec<MessageId>) -> impl IntoView {
+fn Chosen(ask: MapAsk, node: TreeNode, who: String, on_path: Vec<MessageId>) -> impl IntoView {
     let id = node.id.to_string();
     let hidden = {
         let id = id.clone();
@@ -228,7 +237,7 @@ fn Chosen(ask: MapAsk, node: TreeNode, on_path: Vec<MessageId>) -> impl IntoView
     view! {
         <section class="card stack tight" aria-label="The chosen message" id="map-chosen">
             <p class="who">
-                <strong>{who(node.role)}</strong> " " <When at=node.created_at/>
+                <strong>{who}</strong> " " <When at=node.created_at/>
                 {(!node.label.is_empty()).then(|| view! { <span class="badge">{node.label.clone()}</span> })}
                 {node.bookmarked.then(|| view! { <span class="badge good">"Bookmarked"</span> })}
                 {pruned.then(|| view! { <span class="badge">"Pruned"</span> })}

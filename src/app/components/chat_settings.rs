@@ -169,7 +169,10 @@ fn shown(sent: Sent) -> impl IntoView {
             format!("{left_out}{more} earlier messages were not sent, the last {count} were")
         }
     };
-    let window = format!("The window takes up to {} messages.", sent.window);
+    let window = format!(
+        "The window takes the last {} messages, and what the first of them answers.",
+        sent.window
+    );
     let part = |title: String, tokens: u64, text: String| {
         view! {
             <details class="sent">

@@ -189,7 +189,7 @@ fn Edit(said: PathMessage) -> impl IntoView {
     let (element, field) = (format!("edit-{id}"), format!("words-{id}"));
     view! {
         <details class="edit" id=element>
-            <summary class="button quiet small" data-key="e">"Edit…"</summary>
+            <summary class="button quiet small" data-key="e"><span class="when-shut">"Edit…"</span><span class="when-open">"Cancel"</span></summary>
             <form method="post" action=EditMessage::url() class="stack" data-quiet data-told="Kept beside the one before.">
                 <input type="hidden" name="id" value=id/>
                 <label class="sr" for=field.clone()>"Other words"</label>

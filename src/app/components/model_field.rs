@@ -27,7 +27,8 @@ pub fn ModelField(
     let now = if chosen.is_empty() { &own } else { &chosen };
     let facts = models.iter().find(|model| model.id == *now).map(facts);
     let options = models.iter().map(|model| {
-        let label = format!("{} · {} · {}", model.label, model.service, price(model));
+        let (price, able) = (price(model), abilities(&model.abilities));
+        let label = format!("{} · {} · {price} · {able}", model.label, model.service);
         view! { <option value=model.id.clone() selected=model.id == chosen>{label}</option> }
     });
     let options = options.collect_view();
@@ -40,47 +41,29 @@ pub fn ModelField(
                 {options}
             </select>
             <small class="faint" id="chat-model-facts">{facts}</small>
-            <details class="small" id="model-table">
+            <details class="small" id="model-list">
                 <summary>"What the models cost and can do"</summary>
-                <ModelTable models/>
+                <ModelList models/>
             </details>
         </div>
     }
 }
 
-/// All models with their prices and abilities.
+/// All models with their prices and abilities, one below the other: beside a chat there is no room for columns.
 #[component]
-fn ModelTable(models: Vec<NamedModel>) -> impl IntoView {
-    let dollars = |price: Option<f64>| match price {
-        Some(0.0) => "free".to_owned(),
-        Some(price) => format!("${price}"),
-        None => "not known".to_owned(),
-    };
+fn ModelList(models: Vec<NamedModel>) -> impl IntoView {
     view! {
-        <div class="scrolls">
-            <table class="models">
-                <thead>
-                    <tr>
-                        <th scope="col">"Model"</th>
-                        <th scope="col">"1M tokens read"</th>
-                        <th scope="col">"written"</th>
-                        <th scope="col">"Reads up to"</th>
-                        <th scope="col">"Can do"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {models.into_iter().map(|model| view! {
-                        <tr>
-                            <th scope="row">{model.label} <span class="faint">" · " {model.service}</span></th>
-                            <td>{dollars(model.price.map(|price| price.input))}</td>
-                            <td>{dollars(model.price.map(|price| price.output))}</td>
-                            <td>{tokens(model.context)}</td>
-                            <td>{abilities(&model.abilities)}</td>
-                        </tr>
-                    }).collect_view()}
-                </tbody>
-            </table>
-        </div>
+        <ul class="models">
+            {models.into_iter().map(|model| {
+                let facts = facts(&model);
+                view! {
+                    <li>
+                        <p><strong>{model.label}</strong> <span class="faint">" · " {model.service}</span></p>
+                        <p>{facts}</p>
+                    </li>
+                }
+            }).collect_view()}
+        </ul>
     }
 }
 

@@ -32,7 +32,7 @@ pub fn MessagePictures(
                     let element = format!("picture-{}", picture.id);
                     view! {
                         <li class="picture" id=element>
-                            <PictureView picture=picture.clone() can_make/>
+                            <PictureView picture=picture.clone() href=format!("/gallery?picture={}", picture.id) can_make/>
                             <PictureTools picture can_make/>
                         </li>
                     }
@@ -58,6 +58,8 @@ pub fn MessagePictures(
 pub fn PictureView(
     /// The picture.
     picture: Picture,
+    /// Where it is looked at.
+    href: String,
     /// Whether pictures are made here at all.
     can_make: bool,
 ) -> impl IntoView {
@@ -67,7 +69,7 @@ pub fn PictureView(
             let facts = facts.unwrap_or_default();
             let demo = facts.demo;
             view! {
-                <a class="picture-frame" href=format!("/gallery?picture={id}")>
+                <a class="picture-frame" href=href>
                     <img src=file alt=wish.prompt width=facts.width height=facts.height loading="lazy" decoding="async"/>
                     {demo.then(|| view! { <span class="badge demo">"Demo"</span> })}
                 </a>

@@ -279,11 +279,11 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
                 <p class="faint small">{names} {mode.label()}</p>
             </div>
             <div class="row tight">
-                <a class="button quiet" href=map data-noscroll><Glyph icon=Icon::History/> "Map"</a>
-                <a class="button quiet" href=chats data-noscroll><Glyph icon=Icon::Talk/> "Other chats"</a>
-                <a class="button quiet" href=settings data-noscroll><Glyph icon=Icon::Settings/> "Settings"</a>
+                <a class="button quiet small" href=map data-noscroll><Glyph icon=Icon::History/> "Map"</a>
+                <a class="button quiet small" href=chats data-noscroll><Glyph icon=Icon::Talk/> "Other chats"</a>
+                <a class="button quiet small" href=settings data-noscroll><Glyph icon=Icon::Settings/> "Settings"</a>
                 <details class="popover" id="chat-more">
-                    <summary class="button quiet">"More…"</summary>
+                    <summary class="button quiet small">"More…"</summary>
                     <div class="popup stack">
                         <a href=export download rel="external">"Export all as JSON"</a>
                         <small class="faint">{format!("Up to {MAX_FILE_MIB} MiB and {MAX_FILE_MESSAGES} messages of it can be imported again.")}</small>

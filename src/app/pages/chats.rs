@@ -160,16 +160,24 @@ fn shown(page: Page<ChatSummary>, persona: Option<PersonaId>, words: &str) -> An
     .into_any()
 }
 
+/// Names as a sentence has them.
+fn listed(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}
+
 #[component]
 fn Row(chat: ChatSummary) -> impl IntoView {
-    let ChatSummary { id, title, mode, persona_name, updated_at, .. } = chat;
+    let ChatSummary { id, title, mode, persona_names, updated_at, .. } = chat;
     let (rename, bin) = (format!("Rename “{title}”"), format!("Move “{title}” to the bin"));
     let field = format!("title-{id}");
     view! {
         <li class="card row" id=format!("chat-{id}")>
             <a class="card-link card-text" href=format!("/chats/{id}")>
                 <strong class="one-line">{title.clone()}</strong>
-                <span class="faint small">{persona_name} " · " {mode.label()}</span>
+                <span class="faint small">{listed(&persona_names)} " · " {mode.label()}</span>
             </a>
             <span class="facts-aside faint small"><When at=updated_at/></span>
             <details class="popover" id=format!("rename-{id}")>

@@ -3,7 +3,7 @@
 //! What is shown is in the address: `?persona=`, `?picture=`, `?advanced`, `?deleted`, `?who=`.
 
 use leptos::{prelude::*, server_fn::ServerFn};
-use leptos_router::hooks::use_query_map;
+use leptos_router::{hooks::use_query_map, location::Url};
 
 use crate::{
     app::{
@@ -33,14 +33,29 @@ struct Looked {
     persona: Option<PersonaId>,
     advanced: bool,
     deleted: bool,
+    after: Option<String>,
 }
 
 impl Looked {
-    /// The address of this view with another part of it open.
-    fn path(&self, advanced: bool) -> String {
-        let persona = self.persona.as_ref().map(|persona| format!("persona={persona}"));
-        let advanced = advanced.then(|| "advanced=1".to_owned());
-        let parts: Vec<String> = persona.into_iter().chain(advanced).collect();
+    /// Its address.
+    fn path(&self) -> String {
+        self.with(None)
+    }
+
+    /// The same with a picture open.
+    fn open(&self, picture: &PictureId) -> String {
+        self.with(Some(picture))
+    }
+
+    fn with(&self, picture: Option<&PictureId>) -> String {
+        let parts = [
+            picture.map(|picture| format!("picture={picture}")),
+            self.persona.as_ref().map(|persona| format!("persona={persona}")),
+            self.advanced.then(|| "advanced=1".to_owned()),
+            self.after.as_ref().map(|after| format!("after={}", Url::escape(after))),
+            self.deleted.then(|| "deleted=1".to_owned()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "/gallery".into() } else { format!("/gallery?{}", parts.join("&")) }
     }
 }
@@ -53,7 +68,7 @@ pub fn GalleryPage() -> impl IntoView {
     let persona = given("persona").map(PersonaId::new);
     let (picture, after) = (given("picture").map(PictureId::new), given("after"));
     let (advanced, deleted) = (given("advanced").is_some(), given("deleted").is_some());
-    let view = Looked { persona: persona.clone(), advanced, deleted };
+    let view = Looked { persona: persona.clone(), advanced, deleted, after: after.clone() };
     let who = given("who").unwrap_or_default();
     let kept = ["persona", "picture", "advanced", "deleted"].into_iter();
     let kept = kept.filter_map(|name| Some((name, given(name)?))).collect();
@@ -82,12 +97,8 @@ pub fn GalleryPage() -> impl IntoView {
 fn shown(data: GalleryData, view: Looked) -> impl IntoView {
     let GalleryData { page, open, personas, appearance, models, tunable, demo, can_make, .. } =
         data;
-    let next = page.next.clone().map(|after| {
-        let path = view.path(view.advanced);
-        let deleted = if view.deleted { "&deleted=1" } else { "" };
-        let mark = if path.contains('?') { '&' } else { '?' };
-        format!("{path}{mark}after={after}{deleted}")
-    });
+    let next = page.next.clone();
+    let next = next.map(|after| Looked { after: Some(after), ..view.clone() }.path());
     let name = view.persona.as_ref().and_then(|id| personas.iter().find(|(known, _)| known == id));
     let name = name.map(|(_, name)| name.clone());
     let described = match (&name, appearance.trim()) {
@@ -97,8 +108,7 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
     };
     let empty = page.items.is_empty();
     let drawer = open.map(|picture| {
-        let home = view.path(view.advanced);
-        view! { <Open picture personas=personas.clone() home can_make/> }
+        view! { <Open picture personas=personas.clone() view=view.clone() can_make/> }
     });
     let wishes = if can_make {
         let (personas, view) = (personas.clone(), view.clone());
@@ -113,7 +123,10 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
                 <Filter personas view=view.clone()/>
                 {empty.then(|| nothing(view.deleted, name, can_make))}
                 <ul class="pictures wide">
-                    {page.items.into_iter().map(|picture| view! { <Tile picture can_make/> }).collect_view()}
+                    {page.items.into_iter().map(|picture| {
+                        let href = view.open(&picture.id);
+                        view! { <Tile picture href can_make/> }
+                    }).collect_view()}
                 </ul>
                 {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Next page"</a></p> })}
             </section>
@@ -141,9 +154,12 @@ fn nothing(deleted: bool, name: Option<String>, can_make: bool) -> impl IntoView
 /// Whose pictures are shown.
 #[component]
 fn Filter(personas: Vec<(PersonaId, String)>, view: Looked) -> impl IntoView {
-    let Looked { persona, deleted, .. } = view;
+    let other = Looked { deleted: !view.deleted, after: None, ..view.clone() }.path();
+    let Looked { persona, advanced, deleted, .. } = view;
     view! {
         <form method="get" action="/gallery" class="row tight small">
+            {advanced.then(|| view! { <input type="hidden" name="advanced" value="1"/> })}
+            {deleted.then(|| view! { <input type="hidden" name="deleted" value="1"/> })}
             <label for="gallery-persona">"Pictures of"</label>
             <select id="gallery-persona" name="persona">
                 <option value="">"everyone"</option>
@@ -154,9 +170,9 @@ fn Filter(personas: Vec<(PersonaId, String)>, view: Looked) -> impl IntoView {
             </select>
             <button class="button quiet small">"Show"</button>
             {if deleted {
-                view! { <a class="button quiet small" href="/gallery">"Back to the pictures"</a> }.into_any()
+                view! { <a class="button quiet small" href=other>"Back to the pictures"</a> }.into_any()
             } else {
-                view! { <a class="button quiet small" href="/gallery?deleted=1"><Glyph icon=Icon::Bin/> "Deleted"</a> }.into_any()
+                view! { <a class="button quiet small" href=other><Glyph icon=Icon::Bin/> "Deleted"</a> }.into_any()
             }}
         </form>
     }
@@ -164,7 +180,7 @@ fn Filter(personas: Vec<(PersonaId, String)>, view: Looked) -> impl IntoView {
 
 /// One picture among others.
 #[component]
-fn Tile(picture: Picture, can_make: bool) -> impl IntoView {
+fn Tile(picture: Picture, href: String, can_make: bool) -> impl IntoView {
     let deleted = picture.deleted_at.is_some();
     let (id, at) = (picture.id.to_string(), picture.created_at);
     let prompt = picture.wish.prompt.clone();
@@ -181,7 +197,7 @@ fn Tile(picture: Picture, can_make: bool) -> impl IntoView {
     };
     view! {
         <li class="picture" id=format!("picture-{id}")>
-            <PictureView picture can_make/>
+            <PictureView picture href can_make/>
             <p class="one-line small" title=prompt.clone()>{prompt.clone()}</p>
             <p class="faint small"><When at/></p>
             {tools}
@@ -201,12 +217,13 @@ fn Wishes(
 ) -> impl IntoView {
     let advanced = view.advanced;
     let tab = |wanted: bool| (advanced == wanted).then_some("page");
+    let with = |advanced: bool| Looked { advanced, ..view.clone() }.path();
     let of = view.persona.clone();
     view! {
         <aside class="card stack wishes" aria-label="Have a picture made">
             <nav class="segments" aria-label="How much is set">
-                <a href=view.path(false) aria-current=tab(false)>"Imagine"</a>
-                <a href=view.path(true) aria-current=tab(true)>"Advanced"</a>
+                <a href=with(false) aria-current=tab(false)>"Imagine"</a>
+                <a href=with(true) aria-current=tab(true)>"Advanced"</a>
             </nav>
             <form method="post" action=ImaginePicture::url() class="stack" data-quiet data-told="The picture is queued.">
                 <div class="field">
@@ -275,9 +292,10 @@ fn Advanced(models: Vec<(String, String)>, tunable: bool) -> impl IntoView {
 fn Open(
     picture: Picture,
     personas: Vec<(PersonaId, String)>,
-    home: String,
+    view: Looked,
     can_make: bool,
 ) -> impl IntoView {
+    let (home, href) = (view.path(), view.open(&picture.id));
     let there = picture.state == PictureState::Done && picture.deleted_at.is_none();
     let facts = picture.facts.as_ref().map(|facts| told_facts(facts, picture.cost_micros));
     let chat = picture.chat_id.clone().zip(picture.message_id.clone());
@@ -285,7 +303,7 @@ fn Open(
     let (id, of) = (picture.id.to_string(), picture.persona_id.clone());
     view! {
         <Drawer title="Picture" home>
-            <div class="picture whole"><PictureView picture=picture.clone() can_make/></div>
+            <div class="picture whole"><PictureView picture=picture.clone() href can_make/></div>
             <p class="picture-words">{picture.wish.prompt.clone()}</p>
             <p class="faint small">{facts} " · " <When at=picture.created_at/></p>
             {chat.map(|chat| view! { <p class="small"><a href=chat>"The moment in its chat"</a></p> })}

@@ -1,5 +1,7 @@
 //! The tree of a chat, as its map and its comparisons show it, and single paragraphs of what was told.
 
+use std::collections::HashMap;
+
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,8 @@ pub struct MapData {
     pub moments: Vec<TreeNode>,
     /// The message that is chosen.
     pub chosen: Option<TreeNode>,
+    /// What the personas are called that said what is drawn and what was found.
+    pub names: HashMap<MessageId, String>,
 }
 
 /// A paragraph of a message.
@@ -109,7 +113,8 @@ pub async fn map_chat(
     let found = agent.find_in_chat(scope, &id, &find, older.as_ref()).await?;
     let moments = agent.moments(scope, &id).await?;
     let chosen = at.and_then(|at| window.nodes.iter().find(|node| node.id == at).cloned());
-    Ok(MapData { window, found, moments, chosen })
+    let names = agent.names_in_chat(scope, &id, window.nodes.iter().chain(&found.nodes)).await?;
+    Ok(MapData { window, found, moments, chosen, names })
 }
 
 /// Two branches of a chat beside each other.

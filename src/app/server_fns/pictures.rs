@@ -144,7 +144,11 @@ pub async fn imagine_picture(
     };
 
     let desk = desk()?;
-    let WishForm { size, steps, seed, model } = wish;
+    let WishForm { size, steps, seed, mut model } = wish;
+    // Other words for a picture of a service that is gone are drawn here.
+    if !desk.jobs.artist().may_have(&model) {
+        model.clear();
+    }
     let (steps, seed) = (form_number("steps", &steps)?, form_number("seed", &seed)?);
     let wish = Wish { prompt, size, steps, seed, model };
     let persona = persona.filter(|persona| !persona.as_str().is_empty());

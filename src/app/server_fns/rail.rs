@@ -29,7 +29,9 @@ pub async fn say(
 ) -> Result<RunId, ApiError> {
     use crate::{
         agent::{ChatWords, Follows},
-        state::{chat_at, desk, device, is_plain_form, quoting, session_at, viewed},
+        state::{
+            chat_at, compared_first, desk, device, is_plain_form, quoting, session_at, viewed,
+        },
     };
     use leptos_router::location::Url;
 
@@ -47,21 +49,31 @@ pub async fn say(
         return Ok(agent.say_in_session(scope, session, &words, follows, None).await?.id);
     }
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {
+        // Below two branches, a plain form knows neither of them: the first is gone on from, and shown.
+        let compared = compared_first().filter(|_| is_plain_form());
+        let parent = match &compared {
+            Some(first) => Some(desk.read().await?.newest_below(&chat, first).await?),
+            None => parent,
+        };
         let (content, device) = (quoting(&marked, &words), Some(device()));
         let words = ChatWords { content, parent, device, ..ChatWords::default() };
         let said = match wait {
             true => Err(ApiError::Busy { run_id: RunId::default() }),
             false => desk.agent.say_in_chat(&desk.scope, &chat, words.clone()).await,
         };
-        return match said {
+        let run = match said {
             // Where nobody can be asked, it waits: nothing that was written is lost.
             Err(ApiError::Busy { .. }) if wait || is_plain_form() => {
                 desk.agent.queue(&desk.scope, &chat, words).await?;
                 let last = desk.read().await?.last_run(&chat).await?;
-                Ok(last.map(|run| run.id).unwrap_or_default())
+                last.map(|run| run.id).unwrap_or_default()
             }
-            said => Ok(said?.id),
+            said => said?.id,
         };
+        if compared.is_some() {
+            leptos_axum::redirect(&format!("/chats/{chat}"));
+        }
+        return Ok(run);
     }
     let view = viewed(&desk, &at, &marked).await?;
     let run = desk.agent.say(&desk.scope, &view.listener, &words, Some(view.context)).await?;

@@ -4,9 +4,9 @@ use axum::{
     body::Body,
     http::{Method, Request, header},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CHATS, answers, begin, path, post, say, settle, spoken, text};
+use super::{CHATS, answers, begin, path, post, quiet, say, settle, spoken, text, until};
 use crate::support::{ADDRESS, House, on_both};
 
 on_both!(
@@ -14,6 +14,7 @@ on_both!(
     a_place_that_is_not_in_the_chat_hides_nothing,
     one_flips_back_while_another_answer_goes_on,
     branches_are_compared_on_a_page,
+    what_is_said_below_two_branches_follows_the_first_of_them,
     the_map_finds_marks_and_chooses,
     hidden_messages_are_told_as_they_are,
     models_are_chosen_by_price_and_ability,
@@ -132,6 +133,34 @@ async fn branches_are_compared_on_a_page(house: House) {
     assert_eq!(house.form("/fn/go_to_message", &page, &fields).await.header("location"), page);
 }
 
+/// What was said below two branches went to whichever the browser had last seen, and was not seen there.
+async fn what_is_said_below_two_branches_follows_the_first_of_them(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (_, left) = say(&house, &chat, json!({"content": "How is it?"})).await;
+    let kept = post(&house, &format!("/api/messages/{left}/regenerate"), json!({})).await.good();
+    settle(&house, &kept).await;
+    let (page, right) = (page_of(&chat), text(&kept["replyId"]));
+    let compared = format!("{page}?compare={left}&with={right}");
+
+    // A browser takes it from the page, and does not take the page for that of the chat.
+    let shown = seen(&house, &compared).await;
+    assert!(shown.contains(&format!("<div id=\"chat\" data-leaf=\"{left}\" hidden")), "{shown}");
+    assert!(!shown.contains("data-chat="), "{shown}");
+    assert!(shown.contains("What you say below goes on from A."), "{shown}");
+    // Without its program, the form says where it stands.
+    let fields = [("at", page.as_str()), ("words", "And then?"), ("parent", "")];
+    let said = house.form("/fn/say", &compared, &fields).await;
+
+    assert_eq!(said.header("location"), page);
+    let there = |page: &Value| quiet(page) && page["items"].as_array().unwrap().len() == 4;
+    let path = until(&house, &chat, there).await;
+    assert_eq!(
+        (&path["items"][1]["id"], &path["items"][2]["content"]),
+        (&json!(left), &json!("And then?"))
+    );
+}
+
 async fn the_map_finds_marks_and_chooses(house: House) {
     let house = house.playing(&answers(9));
     let chat = begin(&house, "optimist").await;
@@ -180,6 +209,12 @@ async fn models_are_chosen_by_price_and_ability(house: House) {
     for expected in ["What the models cost and can do", "tools, images", "in, $", "tokens"] {
         assert!(shown.contains(expected), "{expected}");
     }
+    // What a model can do is told where it is chosen, too.
+    let options = shown.split("<option").filter(|option| option.contains(" · "));
+    let able =
+        |option: &str| ["tools", "images", "words only"].iter().any(|word| option.contains(word));
+    let unable: Vec<&str> = options.filter(|option| !able(option)).collect();
+    assert_eq!(unable, Vec::<&str>::new());
     // A model that was added, chosen and forgotten is neither hidden nor changed by saving the rest.
     let model = [
         ("model[service]", "ollama"),

@@ -69,12 +69,14 @@ async fn only_the_last_messages_are_sent(house: House) {
 
     let sent = house.get(&format!("/api/messages/{last}/prompt")).await.good();
 
-    // Ten messages would begin with an answer, and a window begins with a person.
+    // Ten messages would begin with an answer: what it answers goes along, so that there are not fewer.
     let messages = sent["messages"].as_array().unwrap();
-    assert_eq!((messages.len(), &messages[0]["text"]), (9, &json!("Words 4")));
-    assert_eq!((&sent["leftOut"], &sent["window"]), (&json!(6), &json!(10)));
+    assert_eq!((messages.len(), &messages[0]["text"]), (11, &json!("Words 3")));
+    assert_eq!((&sent["leftOut"], &sent["window"]), (&json!(4), &json!(10)));
+    let foretold = house.get(&format!("{chat}/estimate?content=More")).await.good();
+    assert_eq!(foretold["messages"], 11, "{foretold}");
     let page = house.get(&format!("{}?sent={last}", chat.replace("/api", ""))).await.text;
-    let told = "6 earlier messages were not sent, the last 9 were";
+    let told = "4 earlier messages were not sent, the last 11 were";
     assert!(page.replace("<!>", "").contains(told), "{page}");
 }
 

@@ -59,7 +59,7 @@ async fn the_model_the_window_and_the_person_of_the_settings_reach_the_service()
     let new = json!({"personaId": "ann", "title": "Bees", "settings": settings});
     let chat = post(&house, CHATS, new).await.good();
     let chat = format!("{CHATS}/{}", text(&chat["id"]));
-    fake.play((1..=9).map(|at| answer(&format!("Answer {at}."))));
+    fake.play((1..=10).map(|at| answer(&format!("Answer {at}."))));
     let speak = async |at: usize| {
         say(&house, &chat, json!({"content": format!("Words {at}")})).await;
         let mut asked = fake.asked();
@@ -70,15 +70,16 @@ async fn the_model_the_window_and_the_person_of_the_settings_reach_the_service()
         house.call(Method::PATCH, &chat, json!({"settings": settings})).await.good();
     };
 
-    for at in 1..=5 {
+    for at in 1..=6 {
         speak(at).await;
     }
-    let asked = speak(6).await;
+    let asked = speak(7).await;
 
     assert_eq!(asked["model"], "gpt-4o", "not the persona's own");
-    // Ten messages would begin with an answer, and a window begins with a person.
+    // Ten messages would begin with an answer: what it answers goes along.
     let window = said(&asked);
-    assert_eq!((window.len(), window[0].as_str(), window[8].as_str()), (9, "Words 2", "Words 6"));
+    let ends = (window[0].as_str(), window[10].as_str());
+    assert_eq!((window.len(), ends), (11, ("Words 2", "Words 7")));
     let told = text(&asked["messages"][0]["content"]);
     for expected in ["Ben", "in a straw hat", "A gardener."] {
         assert!(told.contains(expected), "{expected}: {told}");
@@ -86,16 +87,16 @@ async fn the_model_the_window_and_the_person_of_the_settings_reach_the_service()
 
     // The next answer is asked with what is set by then.
     set(json!({"model": "gpt-4o-mini", "window": 20, "userPersona": {"name": "Cleo"}})).await;
-    let asked = speak(7).await;
+    let asked = speak(8).await;
     assert_eq!(asked["model"], "gpt-4o-mini");
-    assert_eq!((said(&asked).len(), said(&asked)[0].as_str()), (13, "Words 1"));
+    assert_eq!((said(&asked).len(), said(&asked)[0].as_str()), (15, "Words 1"));
     let told = text(&asked["messages"][0]["content"]);
     assert!(told.contains("Cleo") && !told.contains("straw hat"), "{told}");
 
     set(json!({"model": "gpt-4o"})).await;
-    assert_eq!(speak(8).await["model"], "gpt-4o");
+    assert_eq!(speak(9).await["model"], "gpt-4o");
     set(json!({"model": ""})).await;
-    assert_eq!(speak(9).await["model"], "gpt-4o-mini", "the persona's own again");
+    assert_eq!(speak(10).await["model"], "gpt-4o-mini", "the persona's own again");
 }
 
 async fn what_a_browser_remembers_is_used_as_far_as_it_can_be(house: House) {

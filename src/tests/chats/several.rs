@@ -19,6 +19,7 @@ on_both!(
     the_picture_of_an_answer_that_waited_comes_after_a_restart,
     another_answer_is_of_the_same_persona_and_stands_beside_the_first,
     who_speaks_is_checked_and_what_is_refused_changes_nothing,
+    the_map_and_the_list_name_all_who_speak,
     one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone,
     a_chat_goes_on_with_the_next_when_its_first_persona_is_removed_for_good,
     the_words_of_one_who_was_removed_for_good_are_nobody_elses,
@@ -321,6 +322,28 @@ async fn who_speaks_is_checked_and_what_is_refused_changes_nothing(house: House)
     let ids: Vec<&Value> =
         now["members"].as_array().unwrap().iter().map(|member| &member["personaId"]).collect();
     assert_eq!(ids, ["optimist", "ann"]);
+}
+
+async fn the_map_and_the_list_name_all_who_speak(house: House) {
+    let house = house.playing(&parts(json!([{"text": "Yes."}]), json!([{"text": "No."}])));
+    let chat = pair(&house, "in_turn").await;
+    post(&house, &format!("{chat}/messages"), json!({"content": "Well?"})).await.good();
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+    let map = format!("{}?map=1", chat.replace("/api/", "/"));
+    let seen = async |path: &str| house.get(path).await.text.replace("<!>", "");
+
+    let found = seen(&format!("{map}&find=No.")).await;
+    assert!(found.contains(" ben</span>"), "{found}");
+    let chosen = seen(&format!("{map}&at={}", text(&page["items"][1]["id"]))).await;
+    let card = chosen.split("id=\"map-chosen\"").nth(1).unwrap_or_default();
+    assert!(card.split("</p>").next().unwrap().contains("<strong>ann</strong>"), "{chosen}");
+    assert!(chosen.contains("aria-label=\"ben: No.\""), "{chosen}");
+    assert!(!chosen.contains("Persona: "), "{chosen}");
+    let listed = house.get(CHATS).await.good();
+    assert_eq!(listed["items"][0]["personaNames"], json!(["ann", "ben"]));
+    for list in ["/chats", "/chats?q=Well"] {
+        assert!(seen(list).await.contains("ann and ben · Roleplay"), "{list}");
+    }
 }
 
 async fn one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone(house: House) {

@@ -112,6 +112,7 @@ async fn what_cannot_be_drawn_is_refused_by_field(house: House) {
         (json!({"prompt": "x", "seed": -1}), error(422, "invalid", "seed")),
         (json!({"prompt": "x", "size": "huge"}), error(422, "invalid", "size")),
         (json!({"prompt": "x", "model": "../admin"}), error(422, "invalid", "model")),
+        (json!({"prompt": "x", "model": "fal-ai/no-such"}), error(422, "invalid", "model")),
         (json!({"prompt": "x", "colour": 1}), error(422, "invalid", "colour")),
         (json!({"prompt": "x", "personaId": "nobody"}), error(404, "not_found", "")),
         (json!({"messageId": "nothing"}), error(404, "not_found", "")),
@@ -232,6 +233,13 @@ async fn the_gallery_shows_what_there_is_and_has_pictures_made(house: House) {
     // Other words for it keep what else was wished.
     assert!(open.text.contains("name=\"wish[seed]\" value=\"12\""), "{}", open.text);
     assert!(!open.text.contains("name=\"wish[steps]\" value"), "{}", open.text);
+    // Who looks at one stays where they were: with whose pictures, and with what can be set.
+    let place = "persona=innkeeper&amp;advanced=1";
+    let listed = house.get("/gallery?persona=innkeeper&advanced=1").await.text;
+    assert!(listed.contains(&format!("href=\"/gallery?picture={id}&amp;{place}\"")), "{listed}");
+    let beside = house.get(&format!("/gallery?picture={id}&persona=innkeeper&advanced=1")).await;
+    assert!(beside.text.contains(&format!("href=\"/gallery?{place}\" aria-label=\"Close\"")));
+    assert!(beside.text.contains("wish-seed"), "{}", beside.text);
     house.function("delete_picture", &[("id", id)]).await.good();
     assert!(!house.get("/gallery").await.text.contains(id));
     assert!(house.get("/gallery?deleted=1").await.text.contains("Bring back"));

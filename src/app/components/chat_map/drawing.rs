@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use leptos::prelude::*;
 
-use super::{MapAsk, who};
+use super::{MapAsk, Names, who};
 use crate::domain::{
     id::MessageId,
     message::Role,
@@ -106,7 +106,12 @@ fn spots(items: &[Item]) -> Vec<Spot> {
 }
 
 /// The drawing.
-pub fn drawn(ask: &MapAsk, window: &MapWindow, found: &FoundInTree) -> impl IntoView + use<> {
+pub fn drawn(
+    ask: &MapAsk,
+    window: &MapWindow,
+    found: &FoundInTree,
+    names: &Names,
+) -> impl IntoView + use<> {
     let nodes = &window.nodes;
     let on_path: HashSet<&MessageId> = window.on_path.iter().collect();
     let hits: HashSet<&MessageId> = found.nodes.iter().map(|node| &node.id).collect();
@@ -147,19 +152,20 @@ pub fn drawn(ask: &MapAsk, window: &MapWindow, found: &FoundInTree) -> impl Into
             let label = format!("{} messages in a row", item.count);
             let told = label.clone();
             let href = MapAsk { whole: true, ..ask.clone() }.around(&node.id);
-            let (bar, number) = ((x - 4, y - 8), (x + 9, y + 4));
+            // Its number stands in it: beside it there may be another branch.
+            let (bar, number) = ((x - 11, y - 8), (x, y + 3));
             return view! {
                 <a href=href aria-label=label>
                     <title>{told}</title>
                     <rect class="hit" x=left y=top width=STEP height=STEP/>
-                    <rect class="stretch" class:here=on_path x=bar.0 y=bar.1 width="8" height="16" rx="4"/>
+                    <rect class="stretch" class:here=on_path x=bar.0 y=bar.1 width="22" height="16" rx="8"/>
                     <text x=number.0 y=number.1>{item.count}</text>
                 </a>
             }
             .into_any();
         }
         let named = if node.label.is_empty() { String::new() } else { format!("{}: ", node.label) };
-        let label = format!("{named}{}: {}", who(node.role), node.excerpt);
+        let label = format!("{named}{}: {}", who(node, names), node.excerpt);
         let title = label.clone();
         let is_chosen = chosen == Some(&node.id);
         view! {

@@ -17,9 +17,11 @@ use web_sys::{
 pub use super::forms::send_quiet_forms;
 use super::{
     chat::{around, hear_chat, shown_chat},
+    close_popovers,
     forms::{bring_back, has_writing, listed, send_form, show_reused},
     morph::{align, put_content, put_element},
     rail::Following,
+    scroll::{NEAR, below, height, is_at_end, scroll_to_end, talks},
 };
 use crate::{
     app::{components::notice::use_notices, pages::ServedPage, state::panel::Told},
@@ -32,8 +34,8 @@ const PLACE: &str = "served";
 const TOOLS: &str = ".chat-tools";
 /// News that come close together are one reason to load a page again.
 const NEWS_MS: u32 = 300;
-/// So many pixels from an end of the page are at that end.
-const NEAR: f64 = 240.0;
+/// Stands in the address of a chat before the message that it is asked for.
+const SEEN: &str = "?see=";
 
 thread_local! {
     /// The page that is shown, and what loads it once more.
@@ -115,7 +117,7 @@ pub fn served(page: ServedPage) -> AnyView {
         }
         // Where the end is there too, the page goes on from it as any other.
         if in_chat("#chat-turns .later").is_none()
-            && let Some(home) = without_place(&wished.get_value())
+            && let Some(home) = without(SEEN, &wished.get_value())
         {
             shown.set_value(home.clone());
             wished.set_value(home);
@@ -164,10 +166,19 @@ pub fn served(page: ServedPage) -> AnyView {
                 let before = shown.get_value();
                 let is_new = before != wanted;
                 match content {
-                    Ok(content) if before == wanted => put_content(&place, &content),
+                    Ok(content) if before == wanted => {
+                        let under = below();
+                        put_content(&place, &content);
+                        // What comes under the last message does not push the end of a chat out of sight.
+                        if talks() && under < NEAR {
+                            window().scroll_by_with_x_and_y(0.0, below() - under);
+                        }
+                    }
                     // What is shown is worth more than why it could not be loaded again.
                     Err(error) if before == wanted => board.tell(error.to_string()),
                     content => {
+                        // What was chosen in them is shown now.
+                        close_popovers();
                         put_page(&place, &content.unwrap_or_else(|error| failed(&error)));
                         look_back();
                         if path(&before) != path(&wanted) {
@@ -202,7 +213,8 @@ pub fn served(page: ServedPage) -> AnyView {
     // It stands until another page takes its place: once this one is gone, it does nothing.
     let again = Callback::new(move |reason| {
         if let Some(address) = wished.try_get_value() {
-            let home = (reason == Reason::Said).then(|| without_place(&address)).flatten();
+            let places = if reason == Reason::Said { &[SEEN, "?compare="][..] } else { &[] };
+            let home = places.iter().find_map(|place| without(place, &address));
             load.run((home.unwrap_or(address), reason));
         }
     });
@@ -229,10 +241,10 @@ fn put_page(place: &Element, content: &str) {
     }
 }
 
-/// The address of a chat without the message that it was asked for, if it was. The browser's own address
-/// forgets it too: looking again, one sees the end.
-fn without_place(address: &str) -> Option<String> {
-    let (home, _) = address.split_once("?see=")?;
+/// The address of a chat without the message that it was asked for, if it was, or without what else is shown
+/// instead of its end. The browser's own address forgets it too: looking again, one sees the end.
+fn without(place: &str, address: &str) -> Option<String> {
+    let (home, _) = address.split_once(place)?;
     let history = window().history().ok()?;
     history.replace_state_with_url(&JsValue::NULL, "", Some(home)).ok()?;
     Some(home.to_owned())
@@ -242,29 +254,6 @@ fn without_place(address: &str) -> Option<String> {
 fn followed_run() -> String {
     let follows = document().query_selector("#served [data-follow]").ok().flatten();
     follows.and_then(|follows| follows.get_attribute("data-follow")).unwrap_or_default()
-}
-
-/// How much of the page is below what is seen.
-fn below() -> f64 {
-    let whole = document().document_element().map_or(0, |root| root.scroll_height());
-    f64::from(whole) - height() - window().scroll_y().unwrap_or_default()
-}
-
-/// How much of it is seen.
-fn height() -> f64 {
-    window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or_default()
-}
-
-fn is_at_end() -> bool {
-    below() < NEAR
-}
-
-/// A conversation is read from its end.
-fn scroll_to_end() {
-    let talks = document().get_element_by_id("chat").is_some();
-    if let Some(root) = document().document_element().filter(|_| talks) {
-        window().scroll_to_with_x_and_y(0.0, f64::from(root.scroll_height()));
-    }
 }
 
 /// Loads what was said before once its link comes into sight, and keeps what is read in its place.
