@@ -36,11 +36,19 @@ pub fn DraftCard(
     let labelled_by = title_id.clone();
     let state = match (draft.state, draft.undone) {
         (ChangeState::Applied, true) => "Taken back",
+        (ChangeState::Applied, false) if draft.in_part => "Accepted in part",
         (state, _) => state.label(),
     };
-    let path = draft.path();
     let open = draft.is_open();
-    let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
+    // What lies in the bin is found there, and what is gone nowhere.
+    let path = match (draft.in_bin, draft.is_about_nothing()) {
+        (true, _) => Some("/bin".to_owned()),
+        (false, true) => None,
+        (false, false) => draft.path(),
+    };
+    let out_of_reach = open && draft.op != Op::Restore && (draft.in_bin || draft.is_about_nothing());
+    // What a person tried to accept is theirs to settle.
+    let expires = draft.expires_at.filter(|_| open && draft.decided_at.is_none());
     let kind = draft.entity.kind.noun();
     let of = draft.of.clone().map(|name| format!(" of {name}"));
     let (untrusted, more) = (draft.untrusted.clone(), draft.untrusted_more);
@@ -65,7 +73,9 @@ pub fn DraftCard(
             <p class="small">{summary}{(!reason.is_empty()).then(|| format!(": {reason}"))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
             {(more > 0).then(|| view! { <p class="untrusted small">{format!("… and {more} more that are from elsewhere")}</p> })}
-            {if open && !draft.conflicts.is_empty() {
+            {if out_of_reach {
+                view! { <OutOfReach draft=draft.clone() place/> }.into_any()
+            } else if open && !draft.conflicts.is_empty() {
                 view! { <InConflict draft=draft.clone() place/> }.into_any()
             } else if open {
                 view! { <Open draft=draft.clone() place/> }.into_any()
@@ -246,6 +256,31 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
             }).collect_view()}
             <p><button class="button" name="take" value="edited">"Save the draft’s text"</button></p>
         </form>
+        <Reject draft place/>
+    }
+}
+
+/// A draft about something that nothing can be changed about: it waits, and can be rejected.
+#[component]
+fn OutOfReach(draft: Proposal, place: &'static str) -> impl IntoView {
+    let kind = draft.entity.kind.noun();
+    view! {
+        {if draft.in_bin {
+            view! {
+                <p class="problem">
+                    {match &draft.of {
+                        Some(persona) => format!("This {kind} lies in the bin, or {persona} does. "),
+                        None => format!("This {kind} lies in the bin. "),
+                    }}
+                    <a href="/bin">"Take it out of the bin"</a> " before you accept the draft, or reject it."
+                </p>
+            }.into_any()
+        } else {
+            view! { <p class="problem">{format!("This {kind} was removed for good. The draft can only be rejected.")}</p> }.into_any()
+        }}
+        <div class="draft-words">
+            {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
+        </div>
         <Reject draft place/>
     }
 }
