@@ -14,6 +14,7 @@ use crate::support::{House, error, on_both, request};
 on_both!(
     titles_count_most_and_the_order_is_the_same_everywhere,
     all_words_must_match_and_phrases_in_order,
+    every_word_is_a_beginning_where_nothing_has_them_all,
     words_are_found_in_every_script_without_case_and_accents,
     what_is_in_the_bin_is_not_found_until_it_comes_back,
     an_edit_is_found_at_once_and_what_it_replaced_is_not,
@@ -97,6 +98,22 @@ async fn all_words_must_match_and_phrases_in_order(house: House) {
     // No phrase goes from the title into the body.
     assert_eq!(ids(&house, "\"red fox blue\"").await, Vec::<String>::new());
     assert_eq!(ids(&house, "quar blue").await, Vec::<String>::new());
+}
+
+async fn every_word_is_a_beginning_where_nothing_has_them_all(house: House) {
+    page(&house, "exact", "Card games", "Whist and patience.").await;
+    page(&house, "longer", "Cardinal gamesmanship", "Whistling.").await;
+
+    assert_eq!(ids(&house, "card gam").await, ["exact"], "what fits as typed stands alone");
+    assert_eq!(ids(&house, "cardin gamesm").await, ["longer"]);
+    let both = ids(&house, "whis gam").await;
+    assert_eq!((both.len(), both.contains(&"exact".into())), (2, true), "{both:?}");
+    let hit = find(&house, "cardin whistl").await.items.remove(0);
+    let marked: Vec<_> = hit.snippet.iter().filter(|piece| piece.marked).collect();
+    assert!(!marked.is_empty(), "{:?}", hit.snippet);
+    for nothing in ["\"cardin gamesm\"", "ca gamesm", "cardin nowhere"] {
+        assert_eq!(ids(&house, nothing).await, Vec::<String>::new(), "{nothing}");
+    }
 }
 
 async fn words_are_found_in_every_script_without_case_and_accents(house: House) {
