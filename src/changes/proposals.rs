@@ -176,9 +176,7 @@ async fn is_in_part(link: &mut Link, draft: &ProposalRow) -> Result<bool, ApiErr
         return Ok(false);
     }
     match taken(link, draft).await {
-        Ok(fields) => {
-            Ok(fields.iter().any(|(_, how)| matches!(how, Taken::InPart | Taken::Left)))
-        }
+        Ok(fields) => Ok(fields.iter().any(|(_, how)| matches!(how, Taken::InPart | Taken::Left))),
         // What it was about was removed for good.
         Err(ApiError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error),

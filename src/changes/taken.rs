@@ -27,10 +27,7 @@ pub enum Taken {
 }
 
 /// How far the fields of an accepted draft were taken.
-pub async fn taken(
-    link: &mut Link,
-    draft: &ProposalRow,
-) -> Result<Vec<(String, Taken)>, ApiError> {
+pub async fn taken(link: &mut Link, draft: &ProposalRow) -> Result<Vec<(String, Taken)>, ApiError> {
     let (row, change) = (&draft.row, &draft.row.change);
     let Some(to) = row.to_revision.filter(|_| row.state == ChangeState::Applied) else {
         return Ok(Vec::new());

@@ -46,7 +46,8 @@ pub fn DraftCard(
         (false, true) => None,
         (false, false) => draft.path(),
     };
-    let out_of_reach = open && draft.op != Op::Restore && (draft.in_bin || draft.is_about_nothing());
+    let out_of_reach =
+        open && draft.op != Op::Restore && (draft.in_bin || draft.is_about_nothing());
     // What a person tried to accept is theirs to settle.
     let expires = draft.expires_at.filter(|_| open && draft.decided_at.is_none());
     let kind = draft.entity.kind.noun();
