@@ -78,11 +78,6 @@ impl Proposal {
         matches!(self.state, ChangeState::Pending | ChangeState::Conflict)
     }
 
-    /// Whether what it would change was removed for good.
-    pub fn is_about_nothing(&self) -> bool {
-        self.op != Op::Create && self.revision.is_none()
-    }
-
     /// The page on which the thing is edited.
     pub fn path(&self) -> Option<String> {
         let not_yet = self.op == Op::Create && self.state != ChangeState::Applied;

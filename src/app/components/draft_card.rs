@@ -40,14 +40,9 @@ pub fn DraftCard(
         (state, _) => state.label(),
     };
     let open = draft.is_open();
-    // What lies in the bin is found there, and what is gone nowhere.
-    let path = match (draft.in_bin, draft.is_about_nothing()) {
-        (true, _) => Some("/bin".to_owned()),
-        (false, true) => None,
-        (false, false) => draft.path(),
-    };
-    let out_of_reach =
-        open && draft.op != Op::Restore && (draft.in_bin || draft.is_about_nothing());
+    // What lies in the bin is found there.
+    let path = if draft.in_bin { Some("/bin".to_owned()) } else { draft.path() };
+    let out_of_reach = open && draft.in_bin && draft.op != Op::Restore;
     // What a person tried to accept is theirs to settle.
     let expires = draft.expires_at.filter(|_| open && draft.decided_at.is_none());
     let kind = draft.entity.kind.noun();
@@ -261,24 +256,18 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
     }
 }
 
-/// A draft about something that nothing can be changed about: it waits, and can be rejected.
+/// A draft about something in the bin: it waits until that comes back, or is rejected.
 #[component]
 fn OutOfReach(draft: Proposal, place: &'static str) -> impl IntoView {
     let kind = draft.entity.kind.noun();
+    let told = match &draft.of {
+        Some(persona) => format!("This {kind} lies in the bin, or {persona} does. "),
+        None => format!("This {kind} lies in the bin. "),
+    };
     view! {
-        {if draft.in_bin {
-            view! {
-                <p class="problem">
-                    {match &draft.of {
-                        Some(persona) => format!("This {kind} lies in the bin, or {persona} does. "),
-                        None => format!("This {kind} lies in the bin. "),
-                    }}
-                    <a href="/bin">"Take it out of the bin"</a> " before you accept the draft, or reject it."
-                </p>
-            }.into_any()
-        } else {
-            view! { <p class="problem">{format!("This {kind} was removed for good. The draft can only be rejected.")}</p> }.into_any()
-        }}
+        <p class="problem">
+            {told} <a href="/bin">"Take it out of the bin"</a> " before you accept the draft, or reject it."
+        </p>
         <div class="draft-words">
             {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
         </div>

@@ -75,7 +75,10 @@ async fn an_earlier_conversation_says_that_it_is_one() {
     let earlier = house.get(&format!("/rail?at=/&conversation={old}")).await.text;
     let head = earlier.split("</header>").next().unwrap();
     assert!(head.contains(said), "it stays in sight with the head: {earlier}");
-    assert!(head.contains("data-conversation=\"\">Back to the one in use<"), "{head}");
+    assert!(
+        head.contains("data-conversation=\"\" class=\"link\">Back to the one in use<"),
+        "{head}"
+    );
     assert!(!rail(&house).await.contains(said));
     let whole = house.get(&format!("/rail?at=/&whole=1&conversation={old}")).await.text;
     assert!(whole.contains("href=\"/rail?whole=1&amp;at=/\">Back to the one in use<"), "{whole}");
