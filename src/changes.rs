@@ -6,6 +6,7 @@
 mod apply;
 mod decide;
 mod entity;
+mod fit;
 mod index;
 mod proposals;
 mod publish;
@@ -13,6 +14,7 @@ mod rebase;
 mod refused;
 mod samples;
 mod summary;
+mod taken;
 mod undo;
 
 use apply::{Applied, Refusal};
@@ -20,6 +22,7 @@ pub use decide::leave_drafts;
 pub use index::refresh as refresh_index;
 pub use refused::Refused;
 use serde_json::Value;
+pub use taken::{Taken, taken};
 
 use crate::{
     domain::{
@@ -334,11 +337,19 @@ async fn pass(
         undone_by: None,
     };
     link.insert_change(&row, actor, &summary, at).await?;
+    // What was changed since the agent read it can be in the way from the beginning.
+    let filed = match state {
+        ChangeState::Pending => fit::standing(link, &row.change).await?,
+        other => other,
+    };
+    if filed != state {
+        link.file_draft(&id, filed).await?;
+    }
     if state == ChangeState::Applied {
         link.insert_audit(&row, actor, &summary, at).await?;
     }
     let entity = &row.change.entity;
-    link.tell(News { persona_id: owner, ..News::of_change(&id, entity, state, row.to_revision) });
+    link.tell(News { persona_id: owner, ..News::of_change(&id, entity, filed, row.to_revision) });
     Ok(Outcome { change_id: Some(id), state, revision: to.unwrap_or_default() })
 }
 

@@ -152,7 +152,19 @@ fn link_to<'a>(path: String) -> Event<'a> {
 /// The parser's events without anything that could act.
 fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item = Event<'a>> {
     let mut in_code = false;
-    flat(events).map(move |event| match event {
+    // Of each link that is open: whether it leads anywhere. One that does not is nothing but its words.
+    let mut leading = Vec::new();
+    let events = flat(events).filter(move |event| match event {
+        Event::Start(
+            Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. },
+        ) => {
+            leading.push(is_kept(*link_type) || is_known(dest_url));
+            leading.last() == Some(&true)
+        }
+        Event::End(TagEnd::Link | TagEnd::Image) => leading.pop() == Some(true),
+        _ => true,
+    });
+    events.map(move |event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(prose(text)),
         // In code, what turns other letters or cannot be seen deceives whoever reads it.
         Event::Start(Tag::CodeBlock(_)) => {
@@ -171,12 +183,7 @@ fn harmless<'a>(events: impl Iterator<Item = Event<'a>>) -> impl Iterator<Item =
         Event::Start(
             Tag::Link { link_type, dest_url, title, id }
             | Tag::Image { link_type, dest_url, title, id },
-        ) => {
-            // A title is looked up, and whoever is written to is nothing but that.
-            let kept = matches!(link_type, LinkType::WikiLink { .. } | LinkType::Email);
-            let dest_url = if kept { dest_url } else { known(dest_url) };
-            Event::Start(Tag::Link { link_type, dest_url, title: prose(title), id })
-        }
+        ) => Event::Start(Tag::Link { link_type, dest_url, title: prose(title), id }),
         Event::End(TagEnd::Image) => Event::End(TagEnd::Link),
         other => other,
     })
@@ -278,11 +285,15 @@ fn leads_to(address: &str) -> Option<String> {
     led.filter(|led| !led.is_empty()).map(|led| visible(led.to_owned()))
 }
 
-/// An address with a scheme that cannot run anything; anything else leads nowhere.
-fn known(address: CowStr<'_>) -> CowStr<'_> {
+/// Whether a link needs no address: a title is looked up, and whoever is written to is nothing but that.
+fn is_kept(link: LinkType) -> bool {
+    matches!(link, LinkType::WikiLink { .. } | LinkType::Email)
+}
+
+/// Whether an address has a scheme that cannot run anything; anything else leads nowhere.
+fn is_known(address: &str) -> bool {
     let plain = address.trim().to_ascii_lowercase();
-    let fits = ["http://", "https://", "mailto:"].iter().any(|scheme| plain.starts_with(scheme));
-    if fits { address } else { CowStr::Borrowed("") }
+    ["http://", "https://", "mailto:"].iter().any(|scheme| plain.starts_with(scheme))
 }
 
 #[cfg(test)]
@@ -313,6 +324,8 @@ mod tests {
         );
 
         assert!(!html.contains("javascript:") && !html.contains("data:"), "{html}");
+        assert!(html.starts_with("<p>a <a ") && html.contains("</a> c <a "), "{html}");
+        assert_eq!(to_html("[**x** y](vbscript:z)"), "<p><strong>x</strong> y</p>\n");
         for address in ["https://example.org", "mailto:d@e.org"] {
             let link = format!(r#"href="{address}" rel="noopener noreferrer nofollow""#);
             assert!(html.contains(&link), "{html}");

@@ -1,7 +1,9 @@
 //! Searching personas, their test inputs, pages, refs and tasks.
 //!
 //! The index is written by the gate, with every change. All words must match, the last one as a
-//! beginning; `"quoted words"` must follow each other. Nothing that is typed is an error.
+//! beginning; `"quoted words"` must follow each other. Where nothing has them all, every word of three letters
+//! or more may be a beginning: what fits as it was typed is never mixed with what fits only so. Nothing that is
+//! typed is an error.
 //!
 //! Where a service for embeddings is set, what is near in meaning is found too, and both orders are made
 //! one. Without it, or while it fails, words alone are looked for, and the answer says so.
@@ -51,6 +53,12 @@ pub struct Question<'a> {
     pub limit: u32,
 }
 
+/// What has the words, and the words that it has.
+struct ByWords {
+    found: Vec<FoundDocument>,
+    terms: Vec<Term>,
+}
+
 /// What is near in meaning, or why that was left out.
 type Nearby = Result<Vec<Near>, Option<String>>;
 
@@ -86,12 +94,11 @@ impl Search {
         question: Question<'_>,
         speaker: Option<&PersonaId>,
     ) -> Result<Found, ApiError> {
-        let terms = query::parse(question.text);
         let (by_words, near) = tokio::join!(
-            self.by_words(space, &terms, question, speaker, Wanted::Whole),
-            self.near(space, &terms, question, speaker, QUESTION_TIME)
+            self.by_words(space, question, speaker, Wanted::Whole),
+            self.near(space, question, speaker, QUESTION_TIME)
         );
-        self.joined(space, &terms, question.limit, by_words?, near?).await
+        self.joined(space, question.limit, by_words?, near?).await
     }
 
     /// What fits best, by title: for whoever is still typing. A few letters mean nothing, and what is long in
@@ -101,20 +108,19 @@ impl Search {
         space: &SpaceId,
         question: Question<'_>,
     ) -> Result<Found, ApiError> {
-        let terms = query::parse(question.text);
         let near = async {
             if question.text.trim().chars().count() < MEANT_CHARS {
                 return Ok(Err(None));
             }
-            let near = self.near(space, &terms, question, None, TYPING_TIME);
+            let near = self.near(space, question, None, TYPING_TIME);
             match tokio::time::timeout(TYPING_TIME, near).await {
                 Ok(near) => near,
                 Err(_) => Ok(Err(self.meaning.as_ref().map(|meaning| meaning.tires(TYPING_TIME)))),
             }
         };
         let (by_words, near) =
-            tokio::join!(self.by_words(space, &terms, question, None, Wanted::Titles), near);
-        self.joined(space, &terms, question.limit, by_words?, near?).await
+            tokio::join!(self.by_words(space, question, None, Wanted::Titles), near);
+        self.joined(space, question.limit, by_words?, near?).await
     }
 
     /// What has the words in it and nothing else, by title.
@@ -123,8 +129,7 @@ impl Search {
         space: &SpaceId,
         question: Question<'_>,
     ) -> Result<Vec<Hit>, ApiError> {
-        let terms = query::parse(question.text);
-        let found = self.by_words(space, &terms, question, None, Wanted::Titles).await?;
+        let ByWords { found, terms } = self.by_words(space, question, None, Wanted::Titles).await?;
         Ok(found.into_iter().map(|found| hit(found, &terms)).collect())
     }
 
@@ -132,9 +137,8 @@ impl Search {
     async fn joined(
         &self,
         space: &SpaceId,
-        terms: &[Term],
         limit: u32,
-        by_words: Vec<FoundDocument>,
+        ByWords { found: by_words, terms }: ByWords,
         near: Nearby,
     ) -> Result<Found, ApiError> {
         let (found, mode, note) = match near {
@@ -144,7 +148,7 @@ impl Search {
             }
             Err(note) => (by_words, SearchMode::FullText, note),
         };
-        let items = found.into_iter().map(|found| hit(found, terms)).collect();
+        let items = found.into_iter().map(|found| hit(found, &terms)).collect();
         Ok(Found { items, next: None, mode, note })
     }
 
@@ -155,36 +159,44 @@ impl Search {
             return Ok(Vec::new());
         }
         let terms = [Term { words, is_prefix: false }];
-        let pages = Question { text: title, kind: Some(SearchKind::Page), limit: MAX_LINKING };
-        let found = self.by_words(space, &terms, pages, None, Wanted::Linking).await?;
+        let mut link = self.store.read(space).await?;
+        let (kind, wanted) = (Some(SearchKind::Page), Wanted::Linking);
+        let found = link.documents_with(&terms, kind, None, MAX_LINKING, wanted).await?;
         let links = |body: &str| links(body).iter().any(|link| key(link.title) == key(title));
         let linking = found.into_iter().filter(|found| links(&found.document.texts.body));
         Ok(linking.map(|found| hit(found, &terms)).collect())
     }
 
+    /// What has the words as they were typed; only where that is nothing, what has words that begin so.
     async fn by_words(
         &self,
         space: &SpaceId,
-        terms: &[Term],
         question: Question<'_>,
         speaker: Option<&PersonaId>,
         wanted: Wanted,
-    ) -> Result<Vec<FoundDocument>, ApiError> {
-        let Question { kind, limit, .. } = question;
+    ) -> Result<ByWords, ApiError> {
+        let Question { text, kind, limit } = question;
+        let terms = query::parse(text);
         let mut link = self.store.read(space).await?;
-        Ok(link.documents_with(terms, kind, speaker, limit, wanted).await?)
+        let found = link.documents_with(&terms, kind, speaker, limit, wanted).await?;
+        match query::widened(text).filter(|_| found.is_empty()) {
+            Some(terms) => {
+                let found = link.documents_with(&terms, kind, speaker, limit, wanted).await?;
+                Ok(ByWords { found, terms })
+            }
+            None => Ok(ByWords { found, terms }),
+        }
     }
 
     /// What is near to what a question means. What it means must be known within this time.
     async fn near(
         &self,
         space: &SpaceId,
-        terms: &[Term],
         question: Question<'_>,
         speaker: Option<&PersonaId>,
         within: Duration,
     ) -> Result<Nearby, ApiError> {
-        if terms.is_empty() {
+        if query::parse(question.text).is_empty() {
             return Ok(Err(None));
         }
         let Some(meaning) = &self.meaning else { return Ok(Err(Some(MEANING_NOT_SET.to_owned()))) };

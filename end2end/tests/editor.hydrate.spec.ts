@@ -17,7 +17,7 @@ test("what is typed is saved by itself, and nothing reloads", async ({ page, req
   await page.locator("#system-prompt").fill("one two");
   await expect(page.locator(state)).toHaveText("Saved");
   expect((await read(request, id)).systemPrompt).toBe("one two");
-  await expect(page.getByText("7 characters · about 2 tokens")).toBeVisible();
+  await expect(page.getByText("Characters: 7 · tokens: about 2")).toBeVisible();
   await page.getByLabel("Name").fill("Renamed");
   await expect(page).toHaveTitle("Renamed · Greenroom");
   await page.keyboard.press("Control+s");
@@ -70,6 +70,7 @@ test("a change from elsewhere appears at once, and meets what is being typed", a
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be brief.\nBe kind.\nAsk twice.\n" } });
   await expect(page.locator("#system-prompt")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
   await expect(page.locator(".notices")).toContainText("A change from elsewhere was merged into your text.");
+  await expect(page.locator(".notices").getByRole("link", { name: "Show" })).toHaveAttribute("href", "?versions=1&from=2&to=3");
   await request.put(`/api/storage/personas/${id}`, { data: { systemPrompt: "Be terse.\nBe kind.\nAsk twice.\n" } });
   await expect(page.getByLabel("Yours")).toHaveValue("Be very brief.\nBe kind.\nAsk twice.\n");
   await expect(page.getByLabel("Theirs")).toHaveValue("Be terse.\nBe kind.\nAsk twice.\n");

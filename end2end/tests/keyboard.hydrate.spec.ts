@@ -40,7 +40,7 @@ test("a question mark shows the keys, but not while typing", async ({ page }) =>
   await expect(help).toBeVisible();
   for (const [keys, does] of [
     ["Ctrl /", "Talk to whoever listens"],
-    ["j k", "Go to the next or the last draft"],
+    ["j k", "Go to the next or the previous draft"],
     ["a e r", "Accept, edit or reject the draft"],
     ["Esc", "Close what is open"],
   ]) {

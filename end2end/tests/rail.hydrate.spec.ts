@@ -452,6 +452,11 @@ test("an earlier conversation stays while its answer is asked for again, and Esc
   await answered(page);
   await expect(rail(page)).toContainText("This is an earlier conversation.");
   await expect(rail(page).locator(".turn.you")).toContainText("What is the name?");
+  // Nothing was said in the one in use yet, and it is reached all the same.
+  await rail(page).getByRole("button", { name: "Back to the one in use" }).click();
+  await expect(rail(page).locator(".turn")).toHaveCount(0);
+  await list.locator("summary").click();
+  await expect(rail(page).locator(".popup button").first()).toContainText("What is the name?");
 });
 
 test("a line of the ledger stays within the panel, however long it is", async ({ page, request }) => {

@@ -159,3 +159,47 @@ test("each tier says what it means, the chosen one is kept, and what an agent do
   await ask(request, id, "Delete test input 1");
   for (const tab of [page, other]) await expect(input(tab)).toHaveCount(0);
 });
+
+test("a long conversation in the panel makes the page no higher", { tag: "@desktop" }, async ({ page, request }) => {
+  const conversation = await (await request.get("/api/conversations/ambient")).json();
+  for (let turn = 0; turn < 6; turn++) {
+    // Another test may be talking to the same companion.
+    const path = `/api/conversations/${conversation.id}/messages`;
+    const say = async () => (await request.post(path, { data: { content: "Find testing" } })).ok();
+    await expect.poll(say).toBe(true);
+  }
+  await open(page, "/search");
+  await page.getByRole("button", { name: "Show output" }).click();
+  await shown(page, "pinned");
+  await expect(rail(page).locator(".step").first()).toBeAttached();
+  const over = () => page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight);
+  await expect.poll(() => page.locator("#rail-body").evaluate((body) => body.scrollHeight - body.clientHeight)).toBeGreaterThan(400);
+  expect(await over()).toBeLessThanOrEqual(0);
+});
+
+test("a wide panel leaves the page a column, and Esc in a draft closes only what is written there", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request, { systemPrompt: "Be brief." });
+  await ask(request, id, "Change the name to Zed");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await shown(page, "pinned");
+  const edge = page.getByRole("separator");
+  await edge.focus();
+  await page.keyboard.press("Home");
+  const pageWidth = async () => (await page.locator("main").boundingBox())!.width;
+  await expect.poll(pageWidth).toBeGreaterThanOrEqual(480);
+  expect(await edge.getAttribute("aria-valuemax")).toBe(await edge.getAttribute("aria-valuenow"));
+  // What does not fit beside the prompt stands below it.
+  const [prompt, tests] = [page.locator(".editor > *").nth(0), page.locator(".editor > *").nth(1)];
+  const [above, below] = [(await prompt.boundingBox())!, (await tests.boundingBox())!];
+  expect(below.y).toBeGreaterThanOrEqual(above.y + above.height);
+  const card = rail(page).locator(".draft");
+  await card.getByText("Edit…").click();
+  await card.getByRole("textbox").first().fill("Zoe");
+  await page.keyboard.press("Escape");
+  await expect(card.getByRole("textbox").first()).toBeHidden();
+  await shown(page, "pinned");
+  await expect(card).toBeFocused();
+  await page.keyboard.press("Escape");
+  await shown(page, "hidden");
+});

@@ -20,6 +20,7 @@ use crate::{
         id::{ConversationId, MessageId, PersonaId, RunId},
         message::{Conversation, ConversationKind, Message, Part},
         run::Run,
+        tree::excerpt,
     },
     store::{Link, StoreError, now},
 };
@@ -95,7 +96,7 @@ impl Agent {
         match listener {
             Listener::Persona(id) => {
                 let persona = self.read(scope).await?.persona(id).await?;
-                Ok((format!("{}’s agent", persona.fields.name), persona.agent_chat_session_id))
+                Ok((agent_name(&persona.fields.name), persona.agent_chat_session_id))
             }
             Listener::Companion => self.companion_name(scope).await,
         }
@@ -106,8 +107,11 @@ impl Agent {
         let conversation = self.read(scope).await?.conversation(id).await?;
         let listener = match conversation.kind {
             ConversationKind::Companion => Listener::Companion,
+            // What was said with the agent of a persona can be read while that lies in the bin.
             ConversationKind::Editor | ConversationKind::Test => {
-                Listener::Persona(conversation.persona_id)
+                let persona =
+                    self.read(scope).await?.persona_head(&conversation.persona_id).await?;
+                return Ok(agent_name(&persona.fields.name));
             }
             ConversationKind::Playground => {
                 return Ok(self.read(scope).await?.session(id).await?.persona_name);
@@ -137,14 +141,14 @@ impl Agent {
         self.name_of(scope, &run.conversation_id).await
     }
 
-    /// The conversations there were with whoever listens, the last first, from before one of them; and whether
-    /// there are more.
+    /// The conversations there were with whoever listens, each with its first words, the last first, from before
+    /// one of them; and whether there are more.
     pub async fn conversations(
         &self,
         scope: &Scope,
         listener: &Listener,
         before: Option<&ConversationId>,
-    ) -> Result<(Vec<Conversation>, bool), ApiError> {
+    ) -> Result<(Vec<(Conversation, String)>, bool), ApiError> {
         let (persona, kind) = match listener {
             Listener::Persona(id) => (id.clone(), ConversationKind::Editor),
             Listener::Companion => (super::companion::id(), ConversationKind::Companion),
@@ -153,7 +157,13 @@ impl Agent {
         let mut found = link.conversations(&persona, kind, before, OFFERED + 1).await?;
         let more = found.len() > OFFERED as usize;
         found.truncate(OFFERED as usize);
-        Ok((found, more))
+        let mut offered = Vec::with_capacity(found.len());
+        for conversation in found {
+            let first = link.first_message(&conversation.id).await?;
+            let words = first.map(|message| excerpt(&message.text())).unwrap_or_default();
+            offered.push((conversation, words));
+        }
+        Ok((offered, more))
     }
 
     /// Says something to whoever listens. `context` goes along and is not kept.
@@ -273,6 +283,11 @@ impl Agent {
             }
         }
     }
+}
+
+/// What the agent of a persona is called.
+fn agent_name(persona: &str) -> String {
+    format!("{persona}’s agent")
 }
 
 /// What a run has said, by its log.

@@ -9,6 +9,7 @@ mod words;
 use aide::axum::ApiRouter;
 use axum::{
     extract::State,
+    http::StatusCode,
     response::{Html, IntoResponse, Response},
     routing::get,
 };
@@ -23,7 +24,7 @@ use super::{
     sse::EventStream,
 };
 use crate::{
-    agent::Talk,
+    agent::{Listener, Talk},
     app::{
         components::{
             draft_card::DraftCard,
@@ -34,6 +35,7 @@ use crate::{
         server_fns::rail::StartAfresh,
     },
     domain::{
+        change::{Entity, EntityKind},
         chat::MAX_MEMBERS,
         error::ApiError,
         id::{ChangeId, ConversationId, MessageId, RunId},
@@ -118,7 +120,16 @@ async fn open(
     Params(opened): Params<Opened>,
 ) -> Result<Response, ApiError> {
     let (whole, at) = (opened.whole.is_some(), opened.at.clone());
-    let content = content(desk, opened).await?;
+    let (status, content) = match content(desk, opened).await {
+        Ok(content) => (StatusCode::OK, content),
+        // Who came by a link reads a sentence, not what a program reads.
+        Err(error) if whole => {
+            let told = error.to_string();
+            let status = StatusCode::from_u16(error.status()).unwrap_or_default();
+            (status, html(move || view! { <p class="problem">{told}</p> }.into_any()))
+        }
+        Err(error) => return Err(error),
+    };
     if !whole {
         return Ok(Html(content).into_response());
     }
@@ -148,7 +159,7 @@ async fn open(
     });
     let policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'";
     let headers = [("content-security-policy", policy)];
-    Ok((headers, Html(format!("<!DOCTYPE html>{document}"))).into_response())
+    Ok((status, headers, Html(format!("<!DOCTYPE html>{document}"))).into_response())
 }
 
 /// Who listens, what they see, and what was said last.
@@ -175,7 +186,7 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
     };
     let before = opened.before.as_ref();
     let (older, more) = desk.agent.conversations(&desk.scope, &view.listener, before).await?;
-    let last_offered = older.last().filter(|_| more).map(|last| last.id.to_string());
+    let last_offered = older.last().filter(|_| more).map(|(last, _)| last.id.to_string());
     let last = talk.as_ref().and_then(|talk| talk.run.as_ref());
     let stands = |over: bool| last.filter(|run| run.status.is_over() == over);
     let [run, ended] = [false, true].map(|over| stands(over).map(|run| run.id.to_string()));
@@ -186,7 +197,12 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
         None => Vec::new(),
     };
     let empty = turns.is_empty();
-    let is_earlier = opened.conversation.is_some() && shown != in_use;
+    // On the page of a persona that lies in the bin, or is gone, its agent does not listen.
+    let page = opened.at.split(['?', '#']).next().and_then(Entity::at);
+    let in_bin = view.listener == Listener::Companion
+        && opened.conversation.is_some()
+        && page.is_some_and(|page| page.kind == EntityKind::Persona);
+    let is_earlier = opened.conversation.is_some() && shown != in_use && !in_bin;
     let place = PLACES.iter().find(|place| place.path == opened.at);
     let sees = match (view.title.is_empty(), place) {
         (false, _) => view.title,
@@ -195,22 +211,35 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
     };
     let others: Vec<_> = older
         .into_iter()
-        .filter(|other| Some(&other.id) != shown.as_ref())
-        .map(|other| {
+        .filter(|(other, _)| Some(&other.id) != shown.as_ref())
+        .map(|(other, words)| {
             let mark = if Some(&other.id) == in_use.as_ref() { " (in use)" } else { "" };
-            (other.id.to_string(), format!("{}{mark}", other.created_at.readable()))
+            (other.id.to_string(), format!("{}{mark} ", other.created_at.readable()), words)
         })
         .collect();
     // The same conversation, with the next of the earlier ones on offer.
     let further = last_offered.map(|last| {
         let this = shown.as_ref().map(ToString::to_string).unwrap_or_default();
-        (format!("{this}&before={last}"), "Earlier ones…".to_owned())
+        (format!("{this}&before={last}"), "Earlier ones…".to_owned(), String::new())
     });
     let newest = opened.before.map(|_| {
         let this = shown.as_ref().map(ToString::to_string).unwrap_or_default();
-        (this, "Latest ones…".to_owned())
+        (this, "Latest ones…".to_owned(), String::new())
     });
-    let offered = newest.into_iter().chain(others).chain(further).collect::<Vec<_>>();
+    let mut offered = newest.into_iter().chain(others).chain(further).collect::<Vec<_>>();
+    if in_bin {
+        offered.clear();
+    }
+    let back = match &reached {
+        Reached::Buttons => view! {
+            <button type="button" class="link" data-conversation="">"Back to the one in use"</button>
+        }
+        .into_any(),
+        Reached::Links(at) => {
+            view! { <a href=format!("/rail?whole=1&at={at}")>"Back to the one in use"</a> }
+                .into_any()
+        }
+    };
     let at = opened.at;
     let conversation = shown.map(|id| id.to_string());
     let title = name.clone();
@@ -220,33 +249,38 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
                 <header class="rail-head">
                     <div>
                         <h2>{title}</h2>
-                        <p class="small faint">"Sees " <span class="chip">{sees}</span></p>
+                        {(!in_bin).then(|| view! {
+                            <p class="small faint">"Sees " <span class="chip">{sees}</span></p>
+                        })}
+                        {is_earlier.then(|| view! {
+                            <p class="small faint">"This is an earlier conversation. What you say goes to the one in use. " {back}</p>
+                        })}
+                        {in_bin.then(|| view! {
+                            <p class="small faint">"This persona is in the bin: what was said can be read, and nobody answers. " <a href="/bin">"Open the bin"</a></p>
+                        })}
                     </div>
                     <div class="row tight">
                         {(!offered.is_empty()).then(|| view! {
                             <details class="popover">
                                 <summary class="icon" aria-label="Earlier conversations" title="Earlier conversations"><Glyph icon=Icon::History/></summary>
                                 <ul class="popup">
-                                    {offered.into_iter().map(|(id, label)| match &reached {
+                                    {offered.into_iter().map(|(id, label, words)| match &reached {
                                         Reached::Buttons => view! {
-                                            <li><button type="button" class="link" data-conversation=id>{label}</button></li>
+                                            <li><button type="button" class="link" data-conversation=id>{label}<span class="faint one-line">{words}</span></button></li>
                                         }.into_any(),
                                         Reached::Links(at) => view! {
-                                            <li><a href=document_of(at, &id)>{label}</a></li>
+                                            <li><a href=document_of(at, &id)>{label}<span class="faint one-line">{words}</span></a></li>
                                         }.into_any(),
                                     }).collect_view()}
                                 </ul>
                             </details>
                         })}
-                        <form method="post" action=StartAfresh::url() data-quiet data-talk data-told="A new conversation. The old one is kept.">
+                        {(!in_bin).then(|| view! { <form method="post" action=StartAfresh::url() data-quiet data-talk data-told="A new conversation. The old one is kept.">
                             <input type="hidden" name="at" value=at/>
                             <button class="icon" aria-label="New conversation" title="New conversation"><Glyph icon=Icon::Plus/></button>
-                        </form>
+                        </form> })}
                     </div>
                 </header>
-                {is_earlier.then(|| view! {
-                    <p class="small faint">"This is an earlier conversation. What you say goes to the one in use."</p>
-                })}
                 {empty.then(|| view! {
                     <p class="faint rail-empty">"Nothing was said yet. Ask a question, or say what should change: drafts appear here for you to decide on."</p>
                 })}

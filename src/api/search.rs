@@ -20,8 +20,8 @@ const HITS: u32 = 20;
 const MAX_HITS: u32 = 100;
 
 pub fn routes() -> ApiRouter<AppState> {
-    let summary = "What fits best: all words must match, the last as a beginning, and quoted words must \
-                   follow each other.";
+    let summary = "What fits best: all words must match, the last as a beginning (and every word of three \
+                   letters or more where nothing has them all), and quoted words must follow each other.";
     ApiRouter::new().api_route("/api/search", get_with(find, |op| op.summary(summary)))
 }
 

@@ -1,6 +1,6 @@
 //! Applying a change inside a transaction.
 
-use super::{entity, index, publish, rebase::rebase};
+use super::{entity, fit, index, publish, rebase::rebase};
 use crate::{
     domain::{
         actor::Actor,
@@ -74,7 +74,7 @@ pub async fn rehearse(link: &mut Link, change: &Change) -> Result<Applied, Refus
     Ok(Applied { from: Some(head.revision), to: Some(head.revision), before: head.fields })
 }
 
-/// Does what the change wants, and keeps the index in step.
+/// Does what the change wants, and keeps the index and the drafts about the same thing in step.
 pub async fn apply(
     link: &mut Link,
     actor: &Actor,
@@ -87,6 +87,9 @@ pub async fn apply(
         Op::Update if applied.from == applied.to => {}
         Op::Create | Op::Update | Op::Delete | Op::Purge => {
             index::refresh(link, &change.entity).await?;
+            if change.op == Op::Update {
+                fit::file_anew(link, &change.entity, &applied.before).await?;
+            }
         }
         Op::Restore => index::refresh_all(link, &change.entity).await?,
         Op::Label | Op::Publish => {}

@@ -5,7 +5,7 @@
 use super::{
     ATTEMPTS, Gate,
     apply::{self, Refusal},
-    entity,
+    entity, fit,
     rebase::rebase,
     summary,
 };
@@ -61,8 +61,10 @@ impl Gate {
         let mut link = self.store.write(&self.space).await?;
         let draft = link.proposal(id).await?;
         // A person's own text was never a draft: it could not be saved.
-        let state =
-            if draft.kind.is_person() { ChangeState::Conflict } else { ChangeState::Pending };
+        let state = match draft.kind.is_person() {
+            true => ChangeState::Conflict,
+            false => fit::standing(&mut link, &draft.row.change).await?,
+        };
         if !link.reopen(id, state).await? {
             let reason = "Only a draft that was rejected can be taken up again.".into();
             return Err(ApiError::NotNow { reason });
@@ -140,7 +142,8 @@ fn decided(draft: &ProposalRow) -> ApiError {
     ApiError::Decided { state: draft.row.state, decided_at: draft.decided_at }
 }
 
-fn stands(link: &mut Link, draft: &ProposalRow, state: ChangeState) -> Outcome {
+/// Tells every page of the Space how a draft stands from now on.
+pub fn stands(link: &mut Link, draft: &ProposalRow, state: ChangeState) -> Outcome {
     link.tell(News::of_change(&draft.row.id, &draft.row.change.entity, state, None));
     let revision = draft.row.from_revision.unwrap_or_default();
     Outcome { change_id: Some(draft.row.id.clone()), state, revision }
@@ -156,9 +159,11 @@ async fn accept_draft(
     let at = now();
     let draft = link.proposal(id).await?;
     let old = draft.expires_at.is_some_and(|expires| expires <= at);
-    if old && draft.row.state == ChangeState::Pending {
+    if old && draft.decided_at.is_none() {
         return Err(ApiError::Decided { state: ChangeState::Expired, decided_at: None }.into());
     }
+    // The thing before its drafts, as everybody does who changes it and files them anew.
+    link.lock(&draft.row.change.entity).await?;
     let decision = Decision { state: ChangeState::Applied, by: Some(user), note: "", at };
     end(link, id, decision).await?;
     let mut change = taken(link, &draft, approval).await?;

@@ -4,6 +4,7 @@ use super::{
     Gate, entity,
     rebase::{beside, rebase, rebase_over, text},
     summary,
+    taken::{Taken, taken},
 };
 use crate::{
     domain::{
@@ -92,7 +93,8 @@ async fn shown(
     reader: Option<&UserId>,
 ) -> Result<Proposal, ApiError> {
     let change = &draft.row.change;
-    let Comparison { title, before, after, revision, conflicts } = compared(link, &draft).await?;
+    let Comparison { title, before, after, revision, conflicts, binned } =
+        compared(link, &draft).await?;
     let diff = match change.op {
         Op::Create | Op::Update => differing(&before, &after),
         Op::Delete | Op::Restore | Op::Purge | Op::Label | Op::Publish => Vec::new(),
@@ -111,20 +113,30 @@ async fn shown(
     let persona_id = entity::owner(link, &change.entity).await?.or(entity::named_owner(change));
     let of = match persona_id.as_ref().filter(|_| change.entity.kind == EntityKind::TestInput) {
         Some(persona) => match link.persona_head(persona).await {
-            Ok(head) => Some(head.fields.name),
+            Ok(head) => Some(head),
             Err(StoreError::NotFound(_)) => None,
             Err(error) => return Err(error.into()),
         },
         None => None,
     };
+    // A test input goes into the bin with its persona.
+    let in_bin = binned || of.as_ref().is_some_and(|persona| persona.binned);
+    // It may not have been filed anew since what it is about was changed.
+    let state = match draft.row.state {
+        ChangeState::Pending if !conflicts.is_empty() => ChangeState::Conflict,
+        state => state,
+    };
+    let in_part = is_in_part(link, &draft).await?;
     let change = draft.row.change;
     Ok(Proposal {
         id: draft.row.id,
-        state: draft.row.state,
+        state,
+        in_part,
         entity: change.entity,
         title,
+        in_bin,
         persona_id,
-        of,
+        of: of.map(|persona| persona.fields.name),
         op: change.op,
         summary: draft.summary,
         reason: change.reason,
@@ -155,6 +167,20 @@ struct Comparison {
     after: Fields,
     revision: Option<Revision>,
     conflicts: Vec<Conflict>,
+    binned: bool,
+}
+
+/// Whether a draft was accepted, but not all of it.
+async fn is_in_part(link: &mut Link, draft: &ProposalRow) -> Result<bool, ApiError> {
+    if draft.row.change.op != Op::Update {
+        return Ok(false);
+    }
+    match taken(link, draft).await {
+        Ok(fields) => Ok(fields.iter().any(|(_, how)| matches!(how, Taken::InPart | Taken::Left))),
+        // What it was about was removed for good.
+        Err(ApiError::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, ApiError> {
@@ -165,6 +191,7 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
         after: Fields::new(),
         revision: None,
         conflicts: Vec::new(),
+        binned: false,
     };
     if change.op == Op::Create {
         // What was made may have been worded by the person.
@@ -181,8 +208,9 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
         Err(error) => return Err(error),
     };
     let title = summary::title(&head.fields);
+    let binned = head.binned;
     if change.op != Op::Update {
-        return Ok(Comparison { revision: Some(head.revision), ..nothing(title) });
+        return Ok(Comparison { revision: Some(head.revision), binned, ..nothing(title) });
     }
     // What was applied is shown as it was then.
     if let (ChangeState::Applied, Some(from), Some(to)) =
@@ -190,7 +218,7 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
     {
         let before = entity::fields_at(link, &change.entity, from).await?;
         let after = entity::fields_at(link, &change.entity, to).await?;
-        return Ok(Comparison { before, after, revision: Some(to), ..nothing(title) });
+        return Ok(Comparison { before, after, revision: Some(to), binned, ..nothing(title) });
     }
     let base = match change.base {
         Some(base) if base != head.revision => {
@@ -200,7 +228,7 @@ async fn compared(link: &mut Link, draft: &ProposalRow) -> Result<Comparison, Ap
     };
     let (before, revision) = (head.fields, Some(head.revision));
     let (after, conflicts) = merged(&base, &before, change, head.revision);
-    Ok(Comparison { title, before, after, revision, conflicts })
+    Ok(Comparison { title, before, after, revision, conflicts, binned })
 }
 
 /// What stands now with the draft in it; where it does not fit, both texts, the draft's with all that does.

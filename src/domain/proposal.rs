@@ -25,11 +25,17 @@ pub struct Proposal {
     pub id: ChangeId,
     /// Where it stands.
     pub state: ChangeState,
+    /// Whether it was accepted, but not all of it.
+    #[serde(default)]
+    pub in_part: bool,
     /// What it is about.
     #[serde(flatten)]
     pub entity: Entity,
     /// What that is called.
     pub title: String,
+    /// Whether that lies in the bin now, by itself or with its persona: nothing can be changed about it.
+    #[serde(default)]
+    pub in_bin: bool,
     /// The persona it belongs to, for a test input.
     pub persona_id: Option<PersonaId>,
     /// What that persona is called.

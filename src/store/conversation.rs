@@ -142,6 +142,21 @@ impl Link {
         Ok(rows.into_iter().map(Conversation::from).collect())
     }
 
+    /// What was said first in a conversation.
+    pub async fn first_message(
+        &mut self,
+        conversation: &ConversationId,
+    ) -> Result<Option<Message>, StoreError> {
+        const SQL: &str = "select message_id, parent_id, role, parts, run_id, model, stop, spent,
+                created_at
+            from message where space_id = $1 and conversation_id = $2 and parent_id is null
+            order by message_id limit 1";
+        let space = self.space.clone();
+        let row: Option<MessageRow> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(conversation.as_str()).fetch_optional(wire).await?);
+        row.map(Message::try_from).transpose()
+    }
+
     /// All conversations of one kind in which something was said, the oldest first.
     pub async fn conversations_for(
         &mut self,

@@ -241,7 +241,8 @@ impl Link {
         run: &RunId,
     ) -> Result<Vec<ProposalRow>, StoreError> {
         const SQL: &str = select_changes!(
-            "where space_id = $1 and entity_type = $2 and entity_id = $3 and state = 'pending'
+            "where space_id = $1 and entity_type = $2 and entity_id = $3
+                and state in ('pending', 'conflict') and decided_at is null
                 and conversation_id =
                     (select conversation_id from run where space_id = $1 and run_id = $4)
             order by change_id"
@@ -253,10 +254,30 @@ impl Link {
         Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
     }
 
+    /// What personas would write into a thing and nobody has settled yet: the last first.
+    pub async fn open_updates(
+        &mut self,
+        entity: &Entity,
+        limit: u32,
+    ) -> Result<Vec<ProposalRow>, StoreError> {
+        const SQL: &str = select_changes!(
+            "where space_id = $1 and entity_type = $2 and entity_id = $3
+                and state in ('pending', 'conflict') and op = 'update'
+                and proposed_by_kind = 'persona'
+            order by change_id desc limit $4"
+        );
+        let space = self.space.clone();
+        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(entity.kind.word()).bind(entity.id.as_str())
+            .bind(i64::from(limit)).fetch_all(wire).await?);
+        Ok(rows.into_iter().filter_map(Row::into_proposal).collect())
+    }
+
     /// What a run proposed and still waits.
     pub async fn waiting_of(&mut self, run: &RunId) -> Result<Vec<ProposalRow>, StoreError> {
         const SQL: &str = select_changes!(
-            "where space_id = $1 and run_id = $2 and state = 'pending'
+            "where space_id = $1 and run_id = $2
+                and state in ('pending', 'conflict') and decided_at is null
                 and conversation_id =
                     (select conversation_id from run where space_id = $1 and run_id = $2)
             order by change_id"
@@ -364,6 +385,23 @@ impl Link {
         Ok(reopened > 0)
     }
 
+    /// Files an open draft as one that fits, or as one that does not, as if nobody had tried it. `false`
+    /// when it was decided on.
+    pub async fn file_draft(
+        &mut self,
+        id: &ChangeId,
+        state: ChangeState,
+    ) -> Result<bool, StoreError> {
+        const SQL: &str = "update pending_changes
+            set state = $3, decided_by_user_id = null, decided_at = null, decision_note = null
+            where space_id = $1 and change_id = $2 and state in ('pending', 'conflict')";
+        let space = self.space.clone();
+        let filed = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(state.word())
+            .execute(wire).await?.rows_affected());
+        Ok(filed > 0)
+    }
+
     /// Rewrites what could not be saved. `false` when it was decided on.
     pub async fn reword(&mut self, id: &ChangeId, change: &Change) -> Result<bool, StoreError> {
         const SQL: &str = "update pending_changes
@@ -381,10 +419,12 @@ impl Link {
 impl Store {
     /// Ends the drafts of all Spaces that nobody decided on in time. Says how many there were.
     pub async fn expire_drafts(&self, now: Timestamp) -> Result<u64, StoreError> {
+        // What a person tried to accept is theirs to settle, however old it is.
         const SPACES: &str = "select distinct space_id from pending_changes
-            where state = 'pending' and expires_at <= $1";
+            where state in ('pending', 'conflict') and decided_at is null and expires_at <= $1";
         const SQL: &str = "update pending_changes set state = 'expired', decided_at = $2
-            where space_id = $1 and state = 'pending' and expires_at <= $2
+            where space_id = $1 and state in ('pending', 'conflict') and decided_at is null
+                and expires_at <= $2
             returning change_id, entity_type, entity_id";
         // The first statement is about all Spaces, so it does not matter for which one the link is.
         let mut link = self.read(&"every-space".into()).await?;

@@ -28,6 +28,7 @@ mod knowledge_api;
 mod knowledge_pages;
 mod many_answers;
 mod meaning;
+mod open_drafts;
 mod pages;
 mod panics;
 mod persona_agent;

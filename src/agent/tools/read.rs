@@ -69,7 +69,11 @@ impl Tool for Read {
             }
         }
         let mut words = match entity.kind {
-            EntityKind::Ref => head.fields.get("text").and_then(Value::as_str).map(str::to_owned),
+            // Where nothing was fetched or pasted, its address, title and note are what it says.
+            EntityKind::Ref => Some(match head.fields.get("text").and_then(Value::as_str) {
+                Some(found) if !found.is_empty() => found.to_owned(),
+                _ => text.clone(),
+            }),
             _ => Some(text.clone()),
         };
         if entity.kind == EntityKind::Chat {

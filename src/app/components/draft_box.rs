@@ -166,14 +166,19 @@ impl Autosave {
         });
     }
 
-    /// What was changed elsewhere appears. When it was merged with what is being typed, that is said.
-    pub fn meet(self, revision: Revision, theirs: Texts) {
+    /// What was changed elsewhere appears. When it was merged with what is being typed, that is said, with a
+    /// link to what came where the page has versions.
+    pub fn meet(self, revision: Revision, theirs: Texts, versions: Option<&str>) {
         let mut merged = None;
         platform::keep_cursor(|| {
-            merged = self.draft.try_update(|draft| draft.met(revision, theirs));
+            merged = self.draft.try_update(|draft| {
+                let before = draft.revision;
+                draft.met(revision, theirs).then_some(before)
+            });
         });
-        if merged == Some(true) {
-            self.board.tell(MERGED);
+        if let Some(before) = merged.flatten() {
+            let shows = versions.map(|path| format!("{path}&from={before}&to={revision}"));
+            self.board.tell_of(MERGED, shows);
         }
     }
 

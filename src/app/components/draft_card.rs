@@ -36,11 +36,15 @@ pub fn DraftCard(
     let labelled_by = title_id.clone();
     let state = match (draft.state, draft.undone) {
         (ChangeState::Applied, true) => "Taken back",
+        (ChangeState::Applied, false) if draft.in_part => "Accepted in part",
         (state, _) => state.label(),
     };
-    let path = draft.path();
     let open = draft.is_open();
-    let expires = draft.expires_at.filter(|_| draft.state == ChangeState::Pending);
+    // What lies in the bin is found there.
+    let path = if draft.in_bin { Some("/bin".to_owned()) } else { draft.path() };
+    let out_of_reach = open && draft.in_bin && draft.op != Op::Restore;
+    // What a person tried to accept is theirs to settle.
+    let expires = draft.expires_at.filter(|_| open && draft.decided_at.is_none());
     let kind = draft.entity.kind.noun();
     let of = draft.of.clone().map(|name| format!(" of {name}"));
     let (untrusted, more) = (draft.untrusted.clone(), draft.untrusted_more);
@@ -65,7 +69,9 @@ pub fn DraftCard(
             <p class="small">{summary}{(!reason.is_empty()).then(|| format!(": {reason}"))}</p>
             {untrusted.into_iter().map(|source| view! { <Untrusted source/> }).collect_view()}
             {(more > 0).then(|| view! { <p class="untrusted small">{format!("… and {more} more that are from elsewhere")}</p> })}
-            {if open && !draft.conflicts.is_empty() {
+            {if out_of_reach {
+                view! { <OutOfReach draft=draft.clone() place/> }.into_any()
+            } else if open && !draft.conflicts.is_empty() {
                 view! { <InConflict draft=draft.clone() place/> }.into_any()
             } else if open {
                 view! { <Open draft=draft.clone() place/> }.into_any()
@@ -246,6 +252,25 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
             }).collect_view()}
             <p><button class="button" name="take" value="edited">"Save the draft’s text"</button></p>
         </form>
+        <Reject draft place/>
+    }
+}
+
+/// A draft about something in the bin: it waits until that comes back, or is rejected.
+#[component]
+fn OutOfReach(draft: Proposal, place: &'static str) -> impl IntoView {
+    let kind = draft.entity.kind.noun();
+    let told = match &draft.of {
+        Some(persona) => format!("This {kind} lies in the bin, or {persona} does. "),
+        None => format!("This {kind} lies in the bin. "),
+    };
+    view! {
+        <p class="problem">
+            {told} <a href="/bin">"Take it out of the bin"</a> " before you accept the draft, or reject it."
+        </p>
+        <div class="draft-words">
+            {draft.diff.iter().map(|field| view! { <Words field=field.clone() can_choose=false/> }).collect_view()}
+        </div>
         <Reject draft place/>
     }
 }

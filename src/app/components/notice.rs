@@ -15,6 +15,8 @@ pub struct Notice {
     text: String,
     /// The changes that can be taken back, with commas between them.
     undo: Option<String>,
+    /// Where it can be looked at.
+    shows: Option<String>,
 }
 
 /// The notices of this page, and what was taken back.
@@ -36,7 +38,12 @@ impl Noticeboard {
 
     /// Shows a text with a button that takes these changes back.
     pub fn tell_with_undo(self, text: String, undo: Option<String>) {
-        self.shown.set(Some(Notice { text, undo }));
+        self.shown.set(Some(Notice { text, undo, shows: None }));
+    }
+
+    /// Shows a text with a link to what it is about.
+    pub fn tell_of(self, text: &str, shows: Option<String>) {
+        self.shown.set(Some(Notice { text: text.into(), undo: None, shows }));
     }
 }
 
@@ -60,9 +67,11 @@ pub fn Notices() -> impl IntoView {
     let board = use_notices();
     let alarm = platform::Alarm::unset();
     Effect::new(move |_| {
-        let stays = board.shown.read().as_ref().map(|notice| match notice.undo {
-            Some(_) => STAYS_WITH_UNDO_MS,
-            None => STAYS_MS,
+        let stays = board.shown.read().as_ref().map(|notice| {
+            match notice.undo.as_ref().or(notice.shows.as_ref()) {
+                Some(_) => STAYS_WITH_UNDO_MS,
+                None => STAYS_MS,
+            }
         });
         match stays {
             Some(stays) => alarm.set(stays, move || board.shown.set(None)),
@@ -88,6 +97,7 @@ pub fn Notices() -> impl IntoView {
                     {notice.undo.map(|change| view! {
                         <button class="link" on:click=move |_| take_back(change.clone())>"Undo"</button>
                     })}
+                    {notice.shows.map(|address| view! { <a class="link" href=address>"Show"</a> })}
                     <button class="icon" aria-label="Close" on:click=move |_| board.shown.set(None)>
                         <Glyph icon=Icon::Close/>
                     </button>

@@ -373,6 +373,7 @@ pub fn Rail(
                 aria-orientation="vertical"
                 aria-valuenow=move || talk.width.get()
                 aria-valuemin="280"
+                aria-valuemax=move || talk.width.with(|_| platform::widest_rail())
                 on:pointerdown=move |event| { platform::hold_pointer(&event); dragging.set(true); }
                 on:pointermove=drag
                 on:pointerup=move |_| dragging.set(false)

@@ -185,7 +185,7 @@ fn TestInputRow(
         if let Some((revision, texts)) = known
             && draft.read().is_behind(revision)
         {
-            autosave.meet(revision, texts);
+            autosave.meet(revision, texts, None);
         }
     });
     let press = move |button: &str| pressed.set_value(format!("{button}-{}", id.get_value()));

@@ -127,7 +127,7 @@ fn Editor(data: EditorData) -> impl IntoView {
         spawn_local(async move {
             if let Ok(now) = open_persona(id.get_value()).await {
                 let EditedPersona { revision, fields, .. } = now.persona;
-                autosave.meet(revision, texts(&fields));
+                autosave.meet(revision, texts(&fields), Some("?versions=1"));
             }
         });
     });
@@ -313,7 +313,7 @@ fn PromptField(autosave: Autosave, initial: String, id: PersonaId) -> impl IntoV
                 {move || {
                     let text = text.read();
                     format!(
-                        "{} characters · about {} tokens",
+                        "Characters: {} · tokens: about {}",
                         grouped(text.chars().count()),
                         grouped(tokens::estimate(&text)),
                     )

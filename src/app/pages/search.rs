@@ -83,7 +83,7 @@ fn shown(found: Found, text: &str, kind: Option<SearchKind>) -> AnyView {
         return view! {
             <section class="empty">
                 <h2>"What are you looking for?"</h2>
-                <p>"Personas, test inputs, pages, refs, tasks and chats are found by the words in them. All words must be there; the last one may be a beginning."</p>
+                <p>"Personas, test inputs, pages, refs, tasks and chats are found by the words in them. All words must be there; the last one may be a beginning, and every one where nothing has them all."</p>
                 <p>{of_chats()}</p>
             </section>
         }

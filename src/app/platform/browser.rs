@@ -219,10 +219,22 @@ pub fn close_dialog(dialog: NodeRef<Dialog>) {
     }
 }
 
-/// Closes the small forms that stand open. Says whether there was one.
+/// The small forms that stand open.
+pub const POPOVERS: &str = "details.popover[open]";
+
+/// Closes the small forms that stand open, and the part of a draft that is being written in. Says whether
+/// there was one.
 pub fn close_popovers() -> bool {
+    close_all(POPOVERS) | close_all(".draft details[open]:focus-within")
+}
+
+/// Closes what stands open. Who was in a draft is at its card again.
+pub fn close_all(which: &str) -> bool {
     let mut closed = false;
-    while let Ok(Some(open)) = document().query_selector("details.popover[open]") {
+    while let Ok(Some(open)) = document().query_selector(which) {
+        if let Ok(Some(card)) = open.closest(".draft") {
+            focus(&card.id());
+        }
         open.remove_attribute("open").unwrap_or_default();
         closed = true;
     }

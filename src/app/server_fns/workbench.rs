@@ -58,8 +58,11 @@ pub async fn open_enhance(
         None => false,
     };
     drop(link);
-    let drafts = desk.gate.proposals(ChangeState::Pending, Some(&id), None, PAGE_SIZE).await?;
-    Ok(EnhanceData { name: persona.fields.name, at_work, drafts: drafts.items })
+    let mut drafts = Vec::new();
+    for state in [ChangeState::Pending, ChangeState::Conflict] {
+        drafts.extend(desk.gate.proposals(state, Some(&id), None, PAGE_SIZE).await?.items);
+    }
+    Ok(EnhanceData { name: persona.fields.name, at_work, drafts })
 }
 
 /// Asks a persona's agent for improvements, as drafts.

@@ -33,7 +33,7 @@ pub const HELP: [KeyHelp; 13] = [
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
     KeyHelp { keys: "Ctrl /", does: "Talk to whoever listens on this page" },
-    KeyHelp { keys: "j k", does: "Go to the next or the last draft, or message of a chat" },
+    KeyHelp { keys: "j k", does: "Go to the next or the previous draft, or message of a chat" },
     KeyHelp { keys: "a e r", does: "Accept, edit or reject the draft with the cursor" },
     KeyHelp {
         keys: "h l e r t",

@@ -72,8 +72,35 @@ async fn an_earlier_conversation_says_that_it_is_one() {
     house.function("start_afresh", &[("at", "/")]).await.good();
     say(&house, "Thanks").await;
 
-    assert!(house.get(&format!("/rail?at=/&conversation={old}")).await.text.contains(said));
+    let earlier = house.get(&format!("/rail?at=/&conversation={old}")).await.text;
+    let head = earlier.split("</header>").next().unwrap();
+    assert!(head.contains(said), "it stays in sight with the head: {earlier}");
+    assert!(
+        head.contains("data-conversation=\"\" class=\"link\">Back to the one in use<"),
+        "{head}"
+    );
     assert!(!rail(&house).await.contains(said));
+    let whole = house.get(&format!("/rail?at=/&whole=1&conversation={old}")).await.text;
+    assert!(whole.contains("href=\"/rail?whole=1&amp;at=/\">Back to the one in use<"), "{whole}");
+}
+
+#[tokio::test]
+async fn an_earlier_conversation_is_offered_by_its_first_words_and_led_back_from_before_anything_is_said()
+ {
+    let house = House::new().await;
+    say(&house, "What about the <fog> on the moor?").await;
+    say(&house, "And the rain?").await;
+    let old = ambient(&house).await;
+
+    house.function("start_afresh", &[("at", "/")]).await.good();
+
+    let offered = rail(&house).await;
+    let offered = offered.split_once("class=\"popup\"").unwrap().1.split("</ul>").next().unwrap();
+    assert!(offered.contains("What about the &lt;fog&gt; on the moor?"), "{offered}");
+    assert!(!offered.contains("And the rain?"), "{offered}");
+    // The one in use has no words yet, and is no line of the list.
+    let earlier = house.get(&format!("/rail?at=/pages&conversation={old}")).await.text;
+    assert!(earlier.contains("Back to the one in use"), "{earlier}");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ use crate::support::{House, on_both, told};
 on_both!(
     a_model_that_obeys_what_it_reads_makes_nothing_but_drafts,
     drafts_after_something_from_elsewhere_say_so_in_later_runs_too,
+    a_ref_without_a_text_is_from_elsewhere_with_its_title_note_and_address,
     what_the_person_shows_from_elsewhere_is_named_by_drafts,
     a_passage_marked_among_many_things_is_traced_to_where_it_stands,
     an_imported_chat_is_from_elsewhere_and_one_begun_here_is_not,
@@ -120,6 +121,23 @@ async fn a_model_that_obeys_what_it_reads_makes_nothing_but_drafts(house: House)
         assert_eq!((&draft["state"], &draft["decidedBy"]), (&json!("pending"), &Value::Null));
     }
     assert_eq!(waiting(&house).await.len(), 5);
+}
+
+async fn a_ref_without_a_text_is_from_elsewhere_with_its_title_note_and_address(house: House) {
+    let note = json!({"title": POISON, "note": "Mind this.", "url": "https://example.org/x"});
+    let source = made(&house, "refs", note).await;
+    let read = json!(["read", {"entityType": "ref", "entityId": source}]);
+
+    let told = say(&playing(&house, json!([read, task("After")])), "Go").await;
+
+    let draft = format!("/api/pending-changes/{}", told.drafts()[0]);
+    let untrusted = house.get(&draft).await.good()["untrusted"].clone();
+    assert_eq!(untrusted[0]["entityId"], source.as_str(), "{untrusted}");
+    assert_eq!(untrusted[0]["title"], POISON);
+    let passage = untrusted[0]["passage"].as_str().unwrap();
+    assert!(passage.contains("Mind this.") && passage.contains("example.org"), "{passage}");
+    let warned = trace(&house).await.remove(0).2;
+    assert!(warned.starts_with("(The text of this ref was written elsewhere."), "{warned}");
 }
 
 async fn drafts_after_something_from_elsewhere_say_so_in_later_runs_too(house: House) {

@@ -325,7 +325,7 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     if let Ok(Some(card)) = form.closest("[data-draft]") {
                         forget_writing(&card);
                     }
-                    super::close_popovers();
+                    super::close_all(super::POPOVERS);
                     *board.undone.write() += 1;
                     if let Some(colours) = colours {
                         theme.set(colours);

@@ -397,10 +397,16 @@ pub fn hold_pointer(event: &web_sys::PointerEvent) {
 
 /// Makes the rail so wide, in pixels, within what fits the window.
 pub fn resize_rail(width: i32) -> i32 {
-    let room = window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1280.0);
-    let width = width.clamp(280, (room as i32 * 3 / 5).max(281));
+    let width = width.clamp(280, widest_rail());
     set_length("--rail-width", width);
     width
+}
+
+/// As wide as the panel can be: beside it the page keeps the room of a narrow column, and the navigation its
+/// own.
+pub fn widest_rail() -> i32 {
+    let room = window().inner_width().ok().and_then(|width| width.as_f64()).unwrap_or(1280.0);
+    (room as i32 - 700).max(320)
 }
 
 /// Tells the page how high the bar is, once it shows what was just changed.

@@ -107,6 +107,11 @@ pub fn resize_rail(width: i32) -> i32 {
     width
 }
 
+/// The server knows no window.
+pub fn widest_rail() -> i32 {
+    580
+}
+
 /// The server remembers nothing of a browser.
 pub fn remember(_: &str, _: &str) {}
 
