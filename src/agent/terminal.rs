@@ -4,7 +4,7 @@
 
 mod draft;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::{
     Agent, Words,
@@ -291,6 +291,7 @@ impl Agent {
             scope: scope.clone(),
             persona: persona.id.clone(),
             route: route.clone(),
+            took: Mutex::default(),
         };
         let told = if route.model.tools { tools.reading() } else { 0 };
         let notes = match settings.conversation_manager {
@@ -341,8 +342,14 @@ impl Agent {
             chat: None,
             workspace: Workspace::Files,
             window: Some(Arc::new(window)),
+            prepared: scribe.took(),
         };
         Ok((brief, left_out))
+    }
+
+    /// Refuses a model string that nobody can speak with.
+    pub async fn check_speaker(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
+        self.cast(scope, model).await.map(drop)
     }
 
     /// Whom a model string means, and the way there. What nobody can speak with is refused.

@@ -10,7 +10,7 @@ use super::{
 use crate::domain::{
     budget::Taken,
     id::{ConversationId, PersonaId, RunId, UserId},
-    run::{Run, RunStatus},
+    run::{Run, RunStatus, Spent},
     timestamp::Timestamp,
     usage::{DaySum, Sum, day_of},
 };
@@ -55,9 +55,9 @@ impl From<DayRow> for DaySum {
 
 impl Link {
     /// Adds what a run took that just ended to the sums of its day.
-    pub(super) async fn count_usage(&mut self, run: &Run) -> Result<(), StoreError> {
+    pub(super) async fn count_usage(&mut self, run: &Run, took: Spent) -> Result<(), StoreError> {
         let failed = matches!(run.status, RunStatus::Failed | RunStatus::Interrupted);
-        let (usage, cost) = (run.spent.usage, run.spent.cost_micros);
+        let (usage, cost) = (took.usage, took.cost_micros);
         let sum = Sum {
             runs: 1,
             errors: u64::from(failed),
