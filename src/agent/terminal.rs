@@ -153,6 +153,23 @@ impl Agent {
         Ok(link.commit().await?)
     }
 
+    /// Removes a session in which nothing was said, and for which nothing was set since it was begun. `false`
+    /// when there was something.
+    pub async fn discard_terminal(
+        &self,
+        scope: &Scope,
+        id: &ConversationId,
+    ) -> Result<bool, ApiError> {
+        let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(id)).await?;
+        let gone = link.discard_terminal(id).await?;
+        if gone {
+            link.tell(News::of_chat(id));
+        }
+        link.commit().await?;
+        Ok(gone)
+    }
+
     /// Takes a session out of the bin.
     pub async fn restore_terminal(
         &self,
