@@ -283,6 +283,10 @@ async fn on_screen(talk: &mut Talk, current: &Current) -> Result<Exit, Failure> 
     let left = tui::driver::run(stage, session, |id| current.write(id)).await?;
     talk.session = left.session;
     talk.bare.extend(left.begun);
+    // What was said may still be on its way.
+    if left.answer != tui::state::Answer::Idle {
+        talk.bare.retain(|id| *id != talk.session.id);
+    }
     Ok(left.exit)
 }
 

@@ -55,6 +55,8 @@ pub struct Left {
     pub session: TerminalSession,
     /// The sessions that were begun meanwhile.
     pub begun: Vec<ConversationId>,
+    /// Whether something was said that nobody answered yet.
+    pub answer: Answer,
     /// How that is to end.
     pub exit: Exit,
 }
@@ -127,7 +129,7 @@ pub async fn run(
     };
     drop(screen);
     worker.leave(&state, &mut told).await;
-    Ok(Left { session: state.session, begun: state.begun, exit })
+    Ok(Left { session: state.session, begun: state.begun, answer: state.answer, exit })
 }
 
 /// Tells what is wrong with the operator's own tools, once they were looked at.

@@ -329,7 +329,7 @@ fn problems_that_do_not_fit_are_counted() {
     }
     assert!(usual.contains("and 1 more: greenroom tools · F6 hides this"), "{usual}");
     // The second one is told in part.
-    assert!(small.contains("line 2: There is no …"), "{small}");
+    assert!(small.contains("line 2: There is no built-…"), "{small}");
     assert!(small.contains("and 6 more: greenroom tools"), "{small}");
     let mut state = opened();
     state.update(Event::Told(Told::Problems((1..=2).map(problem).collect())));

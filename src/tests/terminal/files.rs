@@ -335,14 +335,14 @@ fn files_of_others_say_by_their_folder_which_session_they_are() {
         let session = listed.iter().find(|session| session["id"] == *id).unwrap();
         (session["createdAt"].clone(), session["description"].clone(), session["turns"].clone())
     };
-    assert_eq!(told(one), (json!("2025-01-01T00:00:01Z"), json!("Pension"), json!(1)));
-    assert_eq!(told(two), (json!("2025-01-01T00:00:03Z"), json!(""), json!(1)));
-    assert_eq!(told(&new), (json!("2025-01-01T00:00:03Z"), json!(""), json!(1)));
+    assert_eq!(told(one), (json!("2025-01-01T00:00:01.000Z"), json!("Pension"), json!(1)));
+    assert_eq!(told(two), (json!("2025-01-01T00:00:03.000Z"), json!(""), json!(1)));
+    assert_eq!(told(&new), (json!("2025-01-01T00:00:03.000Z"), json!(""), json!(1)));
     // Another shape of the same list.
     let index = json!({"sessions": {two: {"id": two, "created_at": at(2)}}});
     room.write("sessions/index.json", &index.to_string());
     let other = Room::new();
     other.run(&["import", &room.path(&format!("sessions/{two}")).display().to_string()]).good();
     let listed = other.chat(&["--list-sessions", "--json"]).good();
-    assert!(listed.contains("2025-01-01T00:00:02Z"), "{listed}");
+    assert!(listed.contains("2025-01-01T00:00:02.000Z"), "{listed}");
 }
