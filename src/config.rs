@@ -15,7 +15,7 @@ use std::{
 };
 
 pub use access::{AccessArgs, AccessConfig, Auth};
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser};
 use leptos::config::{LeptosOptions, get_config_from_str};
 pub use otlp::{Otlp, OtlpArgs, OtlpNames};
 pub use pictures::{Images, ImagesService, ImagesStyle, KeptFiles};
@@ -54,7 +54,7 @@ pub struct ServeArgs {
     pub allow_hosts: Vec<String>,
 
     /// What the scripted demo model plays instead of its own answers: a JSON file.
-    #[arg(long, env = "GREENROOM_DEMO_SCRIPT")]
+    #[arg(long, env = "GREENROOM_DEMO_SCRIPT", value_parser = path_or_none())]
     pub demo_script: Option<PathBuf>,
 
     /// How fast the scripted demo model speaks.
@@ -344,6 +344,11 @@ impl ServeArgs {
             access,
         })
     }
+}
+
+/// Reads a path that may be empty: a variable that is set to nothing is no mistake.
+pub fn path_or_none() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// The database that an address names, or the file in the data folder.

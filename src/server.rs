@@ -297,12 +297,13 @@ pub fn providers(
         DemoPace::Natural => Pace::Natural,
         DemoPace::AtOnce => Pace::AtOnce,
     };
-    let demo = match script {
+    // A variable that is set to nothing is not set.
+    let demo = match script.filter(|file| !file.as_os_str().is_empty()) {
         None => Demo::new(pace),
         Some(file) => {
-            let text = std::fs::read_to_string(file);
-            let text = text.map_err(|error| ServeError::Script(error.to_string()))?;
-            Demo::scripted(Script::parse(&text).map_err(ServeError::Script)?, pace)
+            let wrong = |why: String| ServeError::Script(format!("{}: {why}", file.display()));
+            let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+            Demo::scripted(Script::parse(&text).map_err(wrong)?, pace)
         }
     };
     let environment = |name: &str| std::env::var(name).ok();

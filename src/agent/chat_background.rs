@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::StreamExt;
 
-use super::{Agent, prompt, runs::said};
+use super::{Agent, driver::Prepared, prompt, runs::said};
 use crate::{
     changes::{Gate, Scope},
     domain::{
@@ -77,7 +77,7 @@ impl Agent {
         let told = told.collect::<Vec<_>>().join("\n\n");
         let route = self.quick_route(scope, &run.model).await?;
         let asked = Passing { persona: &run.persona_id, system: prompt::CHAT_TITLE, words: &told };
-        let Some(title) = clean_title(&self.ask_once(scope, &route, asked).await?) else {
+        let Some(title) = clean_title(&self.ask_once(scope, &route, asked).await?.0) else {
             return Ok(());
         };
         let change = Change::new(id, Op::Update)
@@ -170,7 +170,7 @@ impl Agent {
         let route = self.quick_route(scope, &model).await?;
         let known = known_of(&fields);
         let asked = Passing { persona: id, system: prompt::ROLEPLAY_DATA, words: &known };
-        let answer = self.ask_once(scope, &route, asked).await?;
+        let (answer, _) = self.ask_once(scope, &route, asked).await?;
         let Some(data) = read_roleplay_data(&answer) else { return Ok(None) };
         PersonaFields { roleplay_data: Some(data.clone()), ..fields }.check()?;
         let mut link = self.write(scope).await?;
@@ -189,13 +189,14 @@ impl Agent {
         }
     }
 
-    /// Asks a model one thing and gives its words. The day pays for it, and may have nothing left.
+    /// Asks a model one thing and gives its words, and what they took. The day pays for it, and may have nothing
+    /// left.
     pub(super) async fn ask_once(
         &self,
         scope: &Scope,
         route: &Route,
         asked: Passing<'_>,
-    ) -> Result<String, ApiError> {
+    ) -> Result<(String, Prepared), ApiError> {
         let Passing { persona, system, words } = asked;
         let usual = ANSWER_TOKENS.min(route.model.max_output);
         let reading = (estimate(system) + estimate(words)) as u64;
@@ -236,7 +237,8 @@ impl Agent {
             Err(ApiError::NotNow { reason })
         });
         self.count_asked(scope, persona, &route.model, usage).await?;
-        answer
+        let micros = route.model.price.map(|price| price.micros(usage)).unwrap_or_default();
+        Ok((answer?, Prepared { usage, micros }))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Agent,
     asking::told,
-    driver::{Brief, ChatBrief, System, Workspace},
+    driver::{Brief, ChatBrief, Prepared, System, Workspace},
     prompt,
     tool::Registry,
 };
@@ -316,6 +316,7 @@ impl Agent {
             chat: Some(Arc::new(ChatBrief { window, recorded })),
             workspace: Workspace::None,
             window: None,
+            prepared: Prepared::default(),
         }
     }
 }

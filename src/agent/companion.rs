@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{
     Agent,
-    driver::{Brief, System, Workspace},
+    driver::{Brief, Prepared, System, Workspace},
 };
 use crate::{
     changes::{Gate, Scope},
@@ -129,6 +129,7 @@ impl Agent {
             chat: None,
             workspace: Workspace::None,
             window: None,
+            prepared: Prepared::default(),
         })
     }
 }

@@ -4,7 +4,7 @@ mod brief;
 
 use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-pub use brief::{Brief, ChatBrief, System, Workspace};
+pub use brief::{Brief, ChatBrief, Prepared, System, Workspace};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::Semaphore,
@@ -378,13 +378,14 @@ impl Drive {
         self.run.stop = finish.stop;
         self.run.error = finish.error;
         self.run.ended_at = Some(now());
-        self.run.spent = Spent {
+        let spent = Spent {
             usage,
             cost_micros,
             first_token_ms: self.first_token.map(millis),
             duration_ms: millis(self.began.elapsed()),
             steps: self.turn.steps(),
         };
+        self.run.spent = self.brief.prepared.before(spent);
         let ended = self.run.ended();
         let parts = self.live.parts();
         let pictured = self.agent.shared.limits.pictures && self.brief.chat.is_some();
@@ -395,7 +396,7 @@ impl Drive {
                 let mut link = self.agent.shared.store.write(&self.scope.space).await?;
                 let ended = ended_row(&self.scope.space, &self.run, seq);
                 let last = rest.iter().cloned().chain([ended]).collect();
-                let closed = close(&mut link, &self.run, parts.clone(), last).await?;
+                let closed = close(&mut link, &self.run, spent, parts.clone(), last).await?;
                 if closed && pictured {
                     ask_for_pictures(&mut link, &self.run).await?;
                 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Agent, Words,
-    driver::{Brief, System, Workspace},
+    driver::{Brief, Prepared, System, Workspace},
     notes::Sight,
     once::keep_client,
     runs::{Order, said},
@@ -160,6 +160,7 @@ impl Agent {
             chat: None,
             workspace: Workspace::None,
             window: None,
+            prepared: Prepared::default(),
         })
     }
 

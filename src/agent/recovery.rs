@@ -136,7 +136,7 @@ impl Agent {
         run.spent.duration_ms = (last.0 - run.created_at.0).max(0).cast_unsigned();
         run.ended_at = Some(now());
         let last = vec![ended_row(&space, &run, seen + 1)];
-        let ended = close(&mut link, &run, parts, last).await?;
+        let ended = close(&mut link, &run, run.spent, parts, last).await?;
         // Others may have waited for this one.
         if ended && self.shared.limits.pictures {
             ask_for_pictures(&mut link, &run).await?;

@@ -390,10 +390,12 @@ pub(super) fn ended_row(space: &SpaceId, run: &Run, seq: u64) -> EventRow {
     EventRow { space, run: run_id, seq, lengths: Vec::new(), event: run.ended(), at }
 }
 
-/// Keeps the end of a run: its last events, its message, and how it stands. `false` when it had ended.
+/// Keeps the end of a run: its last events, its message, and how it stands, and adds what it took since it
+/// began to its day. `false` when it had ended.
 pub(super) async fn close(
     link: &mut Link,
     run: &Run,
+    took: Spent,
     parts: Vec<Part>,
     last: Vec<EventRow>,
 ) -> Result<bool, StoreError> {
@@ -410,7 +412,7 @@ pub(super) async fn close(
         // beside an answer that is not kept.
         link.lock(&Entity::from(&run.conversation_id)).await?;
     }
-    if !link.end_run(run).await? {
+    if !link.end_run(run, took).await? {
         return Ok(false);
     }
     link.tell(News::of_run(run, kind));

@@ -1,8 +1,12 @@
 //! Who sums up what was said in a session of the terminal.
 
+use std::sync::{Mutex, PoisonError};
+
 use futures_util::future::BoxFuture;
 
-use super::{Agent, chat_background::Passing, manager::Scribe, prompt, tool::bounded};
+use super::{
+    Agent, chat_background::Passing, driver::Prepared, manager::Scribe, prompt, tool::bounded,
+};
 use crate::{
     changes::Scope,
     domain::{
@@ -31,6 +35,20 @@ pub(super) struct ModelScribe {
     pub persona: PersonaId,
     /// The way to its model.
     pub route: Route,
+    /// What that took so far.
+    pub took: Mutex<Prepared>,
+}
+
+impl ModelScribe {
+    fn note(&self, took: Prepared) {
+        let mut all = self.took.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.plus(took);
+    }
+
+    /// What was asked here, all together.
+    pub(super) fn took(self) -> Prepared {
+        self.took.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Scribe for ModelScribe {
@@ -48,7 +66,8 @@ impl Scribe for ModelScribe {
                     format!("{}# What was said after them\n{said}", before.unwrap_or_default());
                 let system = prompt::TERMINAL_SUMMARY;
                 let asked = Passing { persona: &self.persona, system, words: &words };
-                let written = self.agent.ask_once(&self.scope, &self.route, asked).await?;
+                let (written, took) = self.agent.ask_once(&self.scope, &self.route, asked).await?;
+                self.note(took);
                 notes = Some(bounded(written, MAX_NOTES));
             }
             Ok(notes.unwrap_or_default())

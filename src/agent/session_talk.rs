@@ -7,7 +7,7 @@ use super::{
     Agent, Words,
     chat_answers::first,
     chat_tree::{named, standing},
-    driver::{Brief, System, Workspace},
+    driver::{Brief, Prepared, System, Workspace},
     editor::check_words,
     once::keep_client,
     playground::SessionDraft,
@@ -334,6 +334,7 @@ impl Agent {
             chat: None,
             workspace: Workspace::Files,
             window: None,
+            prepared: Prepared::default(),
         })
     }
 

@@ -4,7 +4,7 @@
 
 mod draft;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::{
     Agent, Words,
@@ -153,6 +153,23 @@ impl Agent {
         Ok(link.commit().await?)
     }
 
+    /// Removes a session in which nothing was said, and for which nothing was set since it was begun. `false`
+    /// when there was something.
+    pub async fn discard_terminal(
+        &self,
+        scope: &Scope,
+        id: &ConversationId,
+    ) -> Result<bool, ApiError> {
+        let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(id)).await?;
+        let gone = link.discard_terminal(id).await?;
+        if gone {
+            link.tell(News::of_chat(id));
+        }
+        link.commit().await?;
+        Ok(gone)
+    }
+
     /// Takes a session out of the bin.
     pub async fn restore_terminal(
         &self,
@@ -291,6 +308,7 @@ impl Agent {
             scope: scope.clone(),
             persona: persona.id.clone(),
             route: route.clone(),
+            took: Mutex::default(),
         };
         let told = if route.model.tools { tools.reading() } else { 0 };
         let notes = match settings.conversation_manager {
@@ -341,8 +359,14 @@ impl Agent {
             chat: None,
             workspace: Workspace::Files,
             window: Some(Arc::new(window)),
+            prepared: scribe.took(),
         };
         Ok((brief, left_out))
+    }
+
+    /// Refuses a model string that nobody can speak with.
+    pub async fn check_speaker(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
+        self.cast(scope, model).await.map(drop)
     }
 
     /// Whom a model string means, and the way there. What nobody can speak with is refused.

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Agent,
-    driver::{Brief, System, Workspace},
+    driver::{Brief, Prepared, System, Workspace},
     prompt,
     runs::{Order, said},
     tool::Registry,
@@ -102,6 +102,7 @@ impl Agent {
             chat: None,
             workspace: Workspace::None,
             window: None,
+            prepared: Prepared::default(),
         })
     }
 }

@@ -65,6 +65,14 @@ pub fn routes() -> ApiRouter<AppState> {
                 .delete_with(delete, |op| op.summary("Delete a session; it can be brought back.")),
         )
         .api_route(
+            "/api/terminal/sessions/{sessionId}/discard",
+            post_with(discard, |op| {
+                op.summary(
+                    "Remove a session in which nothing was said and for which nothing was set.",
+                )
+            }),
+        )
+        .api_route(
             "/api/terminal/sessions/{sessionId}/restore",
             post_with(restore, |op| op.summary("Bring a deleted session back.")),
         )
@@ -136,6 +144,13 @@ struct Drafts {
     next: Option<String>,
 }
 
+/// Whether a session was removed.
+#[derive(Serialize, JsonSchema)]
+struct Discarded {
+    /// `false` when something was said in it, or set for it.
+    discarded: bool,
+}
+
 /// What is wrong with the operator's own tools.
 #[derive(Serialize, JsonSchema)]
 struct Problems {
@@ -197,6 +212,14 @@ async fn update(
 async fn delete(desk: Desk, Segments(path): Segments<SessionPath>) -> Result<StatusCode, ApiError> {
     desk.agent.delete_terminal(&desk.scope, &path.session_id).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn discard(
+    desk: Desk,
+    Segments(path): Segments<SessionPath>,
+) -> Result<Json<Discarded>, ApiError> {
+    let discarded = desk.agent.discard_terminal(&desk.scope, &path.session_id).await?;
+    Ok(Json(Discarded { discarded }))
 }
 
 async fn restore(

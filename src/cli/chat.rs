@@ -23,7 +23,7 @@ pub use flags::SettingFlags;
 use follow::{Form, Interrupts, follow, notice, print_line};
 pub use log::Shown;
 use serde_json::json;
-use session::resolve;
+use session::{Origin, resolve};
 pub use session::{current_session, find};
 
 use super::{
@@ -35,14 +35,16 @@ use super::{
 };
 use crate::domain::{
     error::ApiError,
-    id::ConversationId,
-    message::MESSAGE,
+    id::{ConversationId, MessageId},
+    message::{MESSAGE, Message},
     proposal::Proposal,
     terminal::{TerminalChanges, TerminalSession, meant},
 };
 
 /// How many messages are shown when a session is taken up again.
 const LAST_MESSAGES: u32 = 6;
+/// The most messages from elsewhere that are shown before something is said.
+const CAUGHT_UP: u32 = 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,7 +87,7 @@ pub struct Args {
     #[arg(long, help_heading = "Sessions", conflicts_with = "session")]
     pub new_session: bool,
 
-    /// Go on with this session: its identifier, at least four letters of its beginning, or what it is
+    /// Go on with this session: its identifier, the beginning of it that no other one has, or what it is
     /// called.
     #[arg(long, help_heading = "Sessions", value_name = "SESSION")]
     pub session: Option<String>,
@@ -207,7 +209,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     let words = if args.single { Some(words(&args)?) } else { None };
     let stage = args.place.stage().await?;
     let current = Current::at(&args.place);
-    let session = resolve(&args, &stage, &current, flags).await?;
+    let (session, origin) = resolve(&args, &stage, &current, flags).await?;
     current.write(&session.id);
     tracing::debug!(
         session = %session.id,
@@ -219,8 +221,12 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         "the session speaks with this"
     );
     let (form, interrupts) = (args.form(), interrupts()?);
-    let (missing, drafts) = (Vec::new(), Vec::new());
-    let mut talk = Talk { stage, session, form, interrupts, missing, drafts };
+    let (missing, drafts, known) = (Vec::new(), Vec::new(), Vec::new());
+    let mut bare = Vec::new();
+    if origin == Origin::Bare {
+        bare.push(session.id.clone());
+    }
+    let mut talk = Talk { stage, session, form, interrupts, missing, drafts, known, bare };
     if args.json {
         let told = json!({"type": "session", "session": talk.session});
         print_line(&told.to_string()).map_err(unheard)?;
@@ -244,8 +250,13 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
                     lines::converse(&mut talk).await
                 }
             };
-            notice(&format!("Session {}", talk.session.id));
-            notice(&format!("Resume it with: {}", resume_command(&args, &talk.session.id)));
+            match talk.discard(&current).await {
+                Kept::Deleted => notice("Nothing was said, so no session is kept."),
+                Kept::InUse => {
+                    notice(&format!("Session {}", talk.session.id));
+                    notice(&format!("Resume it with: {}", resume_command(&args, &talk.session.id)));
+                }
+            }
             ended
         }
     };
@@ -269,8 +280,14 @@ async fn tell_problems(stage: Stage) {
 /// Talks on a whole screen, and ends in the session that was last open there.
 async fn on_screen(talk: &mut Talk, current: &Current) -> Result<Exit, Failure> {
     let (stage, session) = (talk.stage.clone(), talk.session.clone());
-    talk.session = tui::driver::run(stage, session, |id| current.write(id)).await?;
-    Ok(Exit::Done)
+    let left = tui::driver::run(stage, session, |id| current.write(id)).await?;
+    talk.session = left.session;
+    talk.bare.extend(left.begun);
+    // What was said may still be on its way.
+    if left.answer != tui::state::Answer::Idle {
+        talk.bare.retain(|id| *id != talk.session.id);
+    }
+    Ok(left.exit)
 }
 
 /// A session that is talked in.
@@ -287,9 +304,36 @@ pub struct Talk {
     missing: Vec<String>,
     /// The drafts that were last shown, in the order of their numbers.
     drafts: Vec<Proposal>,
+    /// The last messages that were shown, or said here.
+    known: Vec<MessageId>,
+    /// The sessions that were begun here, and of which nothing was said then.
+    bare: Vec<ConversationId>,
 }
 
 impl Talk {
+    /// Removes the sessions that a person only began and left: nobody would find anything in them. A script may
+    /// have begun one for another. Says whether the one that was talked in last is still there.
+    async fn discard(&mut self, current: &Current) -> Kept {
+        let mut last = Kept::InUse;
+        if !std::io::stdin().is_terminal() {
+            return last;
+        }
+        for id in std::mem::take(&mut self.bare) {
+            match self.stage.discard(&id).await {
+                Ok(true) => {
+                    tracing::info!(session = %id, "nothing was said, so it is not kept");
+                    current.forget(&id);
+                    if id == self.session.id {
+                        last = Kept::Deleted;
+                    }
+                }
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, session = %id, "it stays though it is empty"),
+            }
+        }
+        last
+    }
+
     /// Says something, and prints the answer.
     pub async fn say(&mut self, words: &str) -> Result<follow::Ending, Failure> {
         let said = match self.interrupts.before(self.stage.say(&self.session.id, words)).await {
@@ -305,7 +349,27 @@ impl Talk {
             told_missing(speaker, &said.missing_tools).iter().for_each(|told| notice(told));
             self.missing = said.missing_tools;
         }
+        self.known = vec![said.run.message_id, said.run.reply_id];
         follow(&self.stage, &said.run.id, 0, self.form, &mut self.interrupts).await
+    }
+
+    /// Shows what was said in the session from elsewhere, and the answer that is being given there. Says how
+    /// that ended, if there was one.
+    async fn catch_up(&mut self) -> Result<Option<follow::Ending>, Failure> {
+        let said = self.interrupts.before(self.stage.talk(&self.session.id, CAUGHT_UP)).await;
+        let Some(said) = said else { return Ok(Some(follow::Ending::Left)) };
+        let said = said?;
+        let is_known = |message: &Message| self.known.contains(&message.id);
+        let from = said.messages.iter().rposition(is_known).map_or(0, |at| at + 1);
+        listing::show_since(&said, from);
+        let Some(run) = said.going_on().cloned() else {
+            self.known = said.messages.last().map(|last| last.id.clone()).into_iter().collect();
+            return Ok(None);
+        };
+        notice("Somebody else is being answered here:");
+        self.known = vec![run.message_id, run.reply_id];
+        let ending = follow(&self.stage, &run.id, 0, self.form, &mut self.interrupts).await?;
+        Ok(Some(ending))
     }
 
     /// Somebody stopped it before an answer began. One that began in that very moment is stopped.

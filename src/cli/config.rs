@@ -94,7 +94,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
             init_example(&name, &file.here()?, model)
         }
         Command::Init { model, force, example: None, file } => init(&file.here()?, model, force),
-        Command::Check { file } => check(&file.here()?),
+        Command::Check { file } => check(&file.here()?, &file.place).await,
         Command::Explain { session, settings, file } => explain(session, settings, file).await,
     }
 }
@@ -178,17 +178,23 @@ fn init(path: &Path, model: Option<String>, force: bool) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-fn check(path: &Path) -> Result<Exit, Failure> {
+async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
     let file = settings_file::read(path)?;
     for warning in &file.warnings {
         notice(&format!("greenroom: {warning}"));
     }
     let model = &file.settings.model;
-    // A Space can have models of its own, so this is no error.
-    if let Ok(Speaker::Model(model)) = Speaker::parse(model)
-        && find_model(&model).is_err()
-    {
-        notice(&format!("greenroom: the model {model} is none that comes with the program."));
+    let known = match place.embedded_if_there().await? {
+        Some(here) => here.agent().check_speaker(here.scope(), model).await.map_err(Failure::from),
+        // Where nobody talked yet, there are the models that come with the program.
+        None => match Speaker::parse(model)? {
+            Speaker::Model(model) => find_model(&model).map(drop),
+            Speaker::Persona(..) => Ok(()),
+        },
+    };
+    if let Err(refused) = known {
+        let line = file.place_of("model").unwrap_or_else(|| path.display().to_string());
+        return Err(Failure::new(Exit::Configuration, format!("{line}: {refused}")));
     }
     let told = format!("{} is good.", path.display());
     print_line(&told).map_err(failed)?;

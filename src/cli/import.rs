@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::{
     chat::{
@@ -20,8 +21,12 @@ use super::{
 };
 use crate::{
     archive::{Author, SPACE_FILE, Settings},
-    domain::terminal::SessionRecord,
+    domain::{
+        terminal::{HistoryEntry, Metadata, SessionRecord},
+        timestamp::Timestamp,
+    },
     state::HOME_SPACE,
+    store::now,
 };
 
 /// Bring in what `greenroom export` wrote.
@@ -81,11 +86,13 @@ fn found(dir: &Path) -> Result<Found, Failure> {
     Err(Failure::new(Exit::NotFound, told))
 }
 
+/// The list of sessions that others keep beside the folders of each.
+const INDEX: &str = "index.json";
+
 async fn session(args: &Args) -> Result<Exit, Failure> {
-    let record = SessionRecord {
-        history: read(&args.dir.join(HISTORY))?,
-        metadata: read(&args.dir.join(METADATA))?,
-    };
+    let history: Vec<HistoryEntry> = read(&args.dir.join(HISTORY))?;
+    let metadata = metadata(&args.dir, &history)?;
+    let record = SessionRecord { history, metadata };
     let wanted = record.metadata.session_id.clone();
     let session = args.place.stage().await?.import(record).await?;
     tracing::info!(session = %session.id, turns = session.turns, "imported");
@@ -98,6 +105,42 @@ async fn session(args: &Args) -> Result<Exit, Failure> {
     print_line(session.id.as_str())
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;
     Ok(Exit::Done)
+}
+
+/// With what a session speaks. Files of others say by their folder which session they are, and in the list
+/// beside it when that was begun and what it is called.
+fn metadata(dir: &Path, history: &[HistoryEntry]) -> Result<Metadata, Failure> {
+    let path = dir.join(METADATA);
+    let mut metadata: Value = read(&path)?;
+    if let Value::Object(facts) = &mut metadata {
+        let folder = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let named = name.and_then(|name| uuid::Uuid::parse_str(&name).ok());
+        let id = named.unwrap_or_else(uuid::Uuid::new_v4).to_string();
+        let id = facts.entry("session_id").or_insert_with(|| json!(id)).clone();
+        let listed = folder.parent().and_then(|beside| listed(&beside.join(INDEX), &id));
+        let listed = |key: &str| listed.as_ref().and_then(|one| one.get(key)).cloned();
+        if let Some(description) = listed("description").filter(Value::is_string) {
+            facts.entry("description").or_insert(description);
+        }
+        let is_time = |at: &Value| at.as_str().is_some_and(|at| Timestamp::parse(at).is_some());
+        let first = || json!(history.first().map_or_else(now, |first| first.timestamp));
+        let begun = listed("created_at").filter(is_time);
+        facts.entry("created_at").or_insert_with(|| begun.unwrap_or_else(first));
+    }
+    serde_path_to_error::deserialize(metadata)
+        .map_err(|error| Failure::usage(format!("{}: {error}.", path.display())))
+}
+
+/// What a list says of a session: it is one of entries, or has them by their identifiers.
+fn listed(index: &Path, id: &Value) -> Option<Value> {
+    let index: Value = serde_json::from_str(&fs::read_to_string(index).ok()?).ok()?;
+    let all = index.get("sessions").unwrap_or(&index);
+    match all {
+        Value::Array(all) => all.iter().find(|one| one.get("id") == Some(id)).cloned(),
+        Value::Object(all) => all.get(id.as_str()?).cloned(),
+        _ => None,
+    }
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {

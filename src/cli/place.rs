@@ -7,7 +7,7 @@ use super::{
     stage::{Embedded, Local, Remote, Stage},
 };
 use crate::{
-    config::{Database, DemoPace, database},
+    config::{Database, DemoPace, database, path_or_none},
     store::server_beside,
 };
 
@@ -35,7 +35,7 @@ pub struct Place {
     pub database_url: Option<String>,
 
     /// What the scripted demo model plays instead of its own answers: a JSON file.
-    #[arg(long, env = "GREENROOM_DEMO_SCRIPT", hide = true)]
+    #[arg(long, env = "GREENROOM_DEMO_SCRIPT", hide = true, value_parser = path_or_none())]
     pub demo_script: Option<PathBuf>,
 
     /// How fast the scripted demo model speaks.
@@ -68,9 +68,24 @@ impl Place {
             tracing::info!(address, "a server uses this data folder, so it is asked");
             return Ok(Stage::Remote(Remote::at(&address, token)?));
         }
+        Ok(Stage::Local(Local::open(&self.embedded(database)).await?))
+    }
+
+    /// The data folder itself, beside a server or not, if there is something in it: none is made.
+    pub async fn embedded_if_there(&self) -> Result<Option<Local>, Failure> {
+        let database = database(self.database_url.as_deref(), &self.data)
+            .map_err(|error| Failure::new(Exit::Configuration, error.to_string()))?;
+        if let Database::Sqlite(file) = &database
+            && !file.exists()
+        {
+            return Ok(None);
+        }
+        Ok(Some(Local::open(&self.embedded(database)).await?))
+    }
+
+    fn embedded(&self, database: Database) -> Embedded {
         let (demo_pace, demo_script) = (self.demo_pace, self.demo_script.clone());
-        let embedded = Embedded { database, chat: self.chat_folder(), demo_pace, demo_script };
-        Ok(Stage::Local(Local::open(&embedded).await?))
+        Embedded { database, chat: self.chat_folder(), demo_pace, demo_script }
     }
 
     /// The server or the database that was named, without what nobody else may read.

@@ -111,6 +111,12 @@ impl Stage {
         on_stage!(self, one => one.delete(id))
     }
 
+    /// Removes a session in which nothing was said, and for which nothing was set. `false` when there was
+    /// something.
+    pub async fn discard(&self, id: &ConversationId) -> Result<bool, ApiError> {
+        on_stage!(self, one => one.discard(id))
+    }
+
     /// Takes a session out of the bin.
     pub async fn restore(&self, id: &ConversationId) -> Result<TerminalSession, ApiError> {
         on_stage!(self, one => one.restore(id))

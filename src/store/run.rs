@@ -7,7 +7,7 @@ use super::{Link, StoreError, link::on};
 use crate::domain::{
     event::{RunEvent, Stamped},
     id::{ConversationId, MessageId, PersonaId, RunId, SpaceId, UserId},
-    run::{Run, RunStatus},
+    run::{Run, RunStatus, Spent},
     timestamp::Timestamp,
 };
 
@@ -312,8 +312,9 @@ impl Link {
         Ok(())
     }
 
-    /// Ends a run. `false` when it had ended already.
-    pub async fn end_run(&mut self, run: &Run) -> Result<bool, StoreError> {
+    /// Ends a run, and adds what it took to its day: less than it tells of, where a part was added before.
+    /// `false` when it had ended already.
+    pub async fn end_run(&mut self, run: &Run, took: Spent) -> Result<bool, StoreError> {
         const SQL: &str =
             "update run set status = $3, stop = $4, error = $5, spent = $6, ended_at = $7,
                 cost_micros = $8, duration_ms = $9, input_tokens = $10, output_tokens = $11
@@ -329,7 +330,7 @@ impl Link {
             .bind(counted(run.spent.usage.input)).bind(counted(run.spent.usage.output))
             .execute(wire).await?.rows_affected());
         if ended > 0 {
-            self.count_usage(run).await?;
+            self.count_usage(run, took).await?;
         }
         Ok(ended > 0)
     }

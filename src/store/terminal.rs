@@ -6,16 +6,16 @@ use super::{Kept, Link, StoreError, link::on, run::to_json};
 use crate::domain::{
     id::{ConversationId, MessageId},
     list::{Page, cursor, parse_cursor},
-    message::ConversationKind,
+    message::{ConversationKind, Part, PartBody},
     terminal::{
-        ManagerKind, PromptSource, SettingsChange, SystemPrompt, TerminalChanges, TerminalSession,
-        TerminalSettings, TurnRecord,
+        ManagerKind, NAMED_SESSIONS, PromptSource, SettingsChange, SystemPrompt, TerminalChanges,
+        TerminalSession, TerminalSettings, TurnRecord,
     },
     timestamp::Timestamp,
 };
 
-/// The most sessions that are told of when a text means several.
-const CANDIDATES: i64 = 10;
+/// The most sessions that are looked at when a text means several: one more than are named.
+const CANDIDATES: i64 = NAMED_SESSIONS as i64 + 1;
 
 #[derive(FromRow)]
 struct Row {
@@ -137,7 +137,8 @@ impl Link {
         Ok(page.map(TerminalSession::from))
     }
 
-    /// The sessions in use that are called so, or whose identifiers begin so.
+    /// The sessions in use that are called so, or whose identifiers begin so; those first that are meant by a
+    /// whole name.
     pub async fn terminals_named(
         &mut self,
         text: &str,
@@ -146,7 +147,8 @@ impl Link {
             "where c.space_id = $1 and c.kind = 'terminal' and c.deleted_at is null
                 and (lower(c.title) = lower($2)
                     or substr(c.conversation_id, 1, length($2)) = lower($2))
-            order by c.updated_at desc, c.conversation_id desc limit $3"
+            order by case when lower($2) in (lower(c.title), c.conversation_id) then 0 else 1 end,
+                c.updated_at desc, c.conversation_id desc limit $3"
         );
         let space = self.space.clone();
         let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
@@ -196,6 +198,41 @@ impl Link {
             .bind(space.as_str()).bind(id.as_str()).bind(deleted_at.map(|at| at.0))
             .execute(wire).await.map(drop)?);
         Ok(())
+    }
+
+    /// Removes a session in which nothing was said, and for which nothing was set since it was begun. `false`
+    /// when there was something.
+    pub async fn discard_terminal(&mut self, id: &ConversationId) -> Result<bool, StoreError> {
+        const SQL: &str = "delete from conversation where space_id = $1 and conversation_id = $2
+            and kind = 'terminal' and title = '' and deleted_at is null
+            and not exists (select 1 from message m
+                where m.space_id = $1 and m.conversation_id = $2)
+            and not exists (select 1 from terminal_setting s
+                where s.space_id = $1 and s.conversation_id = $2
+                    and s.at > conversation.created_at)";
+        let space = self.space.clone();
+        let gone = on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id.as_str()).execute(wire).await?.rows_affected());
+        Ok(gone > 0)
+    }
+
+    /// The words with which a session was begun.
+    pub async fn terminal_opening(
+        &mut self,
+        id: &ConversationId,
+    ) -> Result<Option<String>, StoreError> {
+        const SQL: &str = "select parts from message
+            where space_id = $1 and conversation_id = $2 and role = 'user' and parent_id is null
+            order by created_at, message_id limit 1";
+        let space = self.space.clone();
+        let row: Option<(String,)> = on!(self, wire => sqlx::query_as(SQL)
+            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
+        let Some((parts,)) = row else { return Ok(None) };
+        let parts: Vec<Part> = StoreError::read_json(&parts)?;
+        Ok(parts.into_iter().find_map(|part| match part.body {
+            PartBody::Text(text) => Some(text),
+            PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
+        }))
     }
 
     /// Removes a deleted session for good, with all that was said in it. `false` when it is in use.

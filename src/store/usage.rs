@@ -11,7 +11,7 @@ use crate::domain::{
     budget::Taken,
     id::{ConversationId, PersonaId, RunId, UserId},
     playground::SessionSpent,
-    run::{Run, RunStatus},
+    run::{Run, RunStatus, Spent},
     timestamp::Timestamp,
     usage::{DaySum, Sum, day_of},
 };
@@ -56,9 +56,9 @@ impl From<DayRow> for DaySum {
 
 impl Link {
     /// Adds what a run took that just ended to the sums of its day.
-    pub(super) async fn count_usage(&mut self, run: &Run) -> Result<(), StoreError> {
+    pub(super) async fn count_usage(&mut self, run: &Run, took: Spent) -> Result<(), StoreError> {
         let failed = matches!(run.status, RunStatus::Failed | RunStatus::Interrupted);
-        let (usage, cost) = (run.spent.usage, run.spent.cost_micros);
+        let (usage, cost) = (took.usage, took.cost_micros);
         let sum = Sum {
             runs: 1,
             errors: u64::from(failed),

@@ -6,6 +6,7 @@ use crate::{
     agent::{manager::Window, notes::Sight, prompt, tool::Registry},
     domain::{
         persona::{Persona, Tier},
+        run::{Spent, Usage},
         sent::Recorded,
     },
     providers::Route,
@@ -32,6 +33,33 @@ pub struct Brief {
     pub workspace: Workspace,
     /// What of the conversation it is sent; as much as fits without it.
     pub window: Option<Arc<Window>>,
+    /// What was asked in passing to prepare it.
+    pub prepared: Prepared,
+}
+
+/// What was asked in passing before a run, for its sake. The day has paid for it; the run tells of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// The tokens.
+    pub usage: Usage,
+    /// The price in millionths of a dollar, as far as it is known.
+    pub micros: u64,
+}
+
+impl Prepared {
+    /// Both together.
+    pub fn plus(self, other: Self) -> Self {
+        Self { usage: self.usage.plus(other.usage), micros: self.micros + other.micros }
+    }
+
+    /// What a run took, and this before it.
+    pub fn before(self, spent: Spent) -> Spent {
+        Spent {
+            usage: self.usage.plus(spent.usage),
+            cost_micros: spent.cost_micros.map(|micros| micros + self.micros),
+            ..spent
+        }
+    }
 }
 
 /// What a run works on beside the conversation.

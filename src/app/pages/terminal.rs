@@ -6,6 +6,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::{
     app::{
         components::{
+            icon::{Glyph, Icon},
             page_title::PageTitle,
             problem::PageProblem,
             session_turn::pieces,
@@ -18,7 +19,7 @@ use crate::{
         id::{ConversationId, MessageId, PartId},
         message::{Message, Role},
         run::Run,
-        terminal::{DESCRIPTION, TerminalSession},
+        terminal::{DESCRIPTION, ManagerKind, TerminalSession},
     },
 };
 
@@ -46,8 +47,10 @@ fn shown(data: TerminalData) -> impl IntoView {
     let model = session.settings.model.clone();
     let earlier = earlier.map(|until| format!("/terminal/{}?until={until}", session.id));
     let empty = turns.is_empty();
-    // Where programs run, the answer grows on the page.
-    let follows = run.as_ref().filter(|run| !run.status.is_over()).map(|run| run.id.to_string());
+    // Where programs run, the answer grows on the page, if it is on it.
+    let is_shown = |run: &&Run| turns.iter().any(|(message, _)| message.id == run.reply_id);
+    let going_on = run.as_ref().filter(|run| !run.status.is_over()).filter(is_shown);
+    let follows = going_on.map(|run| run.id.to_string());
     let going = follows.is_some();
     let here = format!("/terminal/{}", session.id);
     let turns = turns.into_iter().map(|(message, html)| {
@@ -71,7 +74,7 @@ fn shown(data: TerminalData) -> impl IntoView {
                 {turns}
             </ol>
             {going.then(|| view! {
-                <p class="small">"It is being answered. " <a href=here>"Show what came since"</a></p>
+                <noscript><p class="small">"It is being answered. " <a href=here>"Show what came since"</a></p></noscript>
             })}
         </div>
     }
@@ -82,6 +85,10 @@ fn shown(data: TerminalData) -> impl IntoView {
 fn Facts(session: TerminalSession) -> impl IntoView {
     let settings = session.settings;
     let cut = if settings.should_truncate_results { ", long results are cut" } else { "" };
+    let earlier = match settings.conversation_manager {
+        ManagerKind::SlidingWindow => "what was said before them is left out",
+        ManagerKind::Summarizing => "what was said before them is summed up",
+    };
     let prompt = settings.system_prompt.map(|prompt| {
         let from = prompt.path.map(|path| format!(" (from {path})")).unwrap_or_default();
         view! {
@@ -94,15 +101,22 @@ fn Facts(session: TerminalSession) -> impl IntoView {
     view! {
         <p class="faint small session-facts">
             {settings.model} " · " {settings.window_size} " exchanges are sent" {cut}
-            " · " {settings.conversation_manager.word()}
+            " · " {earlier}
         </p>
-        <p class="small">"Go on with it: " <code>{format!("greenroom chat --session {}", session.id)}</code></p>
+        <p class="small">
+            "Go on with it: " <code id="resume">{format!("greenroom chat --session {}", session.id)}</code> " "
+            <button type="button" class="icon tiny needs-script" data-copy="resume" aria-label="Copy the command" title="Copy the command">
+                <Glyph icon=Icon::Copy/>
+            </button>
+        </p>
         {prompt}
-        <form method="post" action=DescribeTerminal::url() class="row" data-quiet data-told="Saved.">
+        <form method="post" action=DescribeTerminal::url() class="stack session-name" data-quiet data-told="Saved.">
             <input type="hidden" name="id" value=session.id.to_string()/>
-            <label class="sr" for="description">"What it is called"</label>
-            <input id="description" name="description" autocomplete="off" placeholder="What it is called" maxlength=DESCRIPTION.max_chars value=session.description/>
-            <button class="button quiet small">"Save"</button>
+            <label class="small" for="description">"What it is called"</label>
+            <div class="row">
+                <input id="description" name="description" autocomplete="off" maxlength=DESCRIPTION.max_chars value=session.description/>
+                <button class="button quiet small">"Save"</button>
+            </div>
         </form>
     }
 }
@@ -118,6 +132,7 @@ fn TurnView(
     let spoke = if message.model.is_empty() { model } else { message.model.clone() };
     let who = if mine { "You".to_owned() } else { spoke };
     let id = message.id.clone();
+    let live = run.as_ref().is_some_and(|run| !run.status.is_over()).then_some("");
     let pieces = pieces(&message, html);
     let foot = ShownTurn {
         id: id.clone(),
@@ -133,7 +148,7 @@ fn TurnView(
         asks: false,
     };
     view! {
-        <li class="turn chat-turn" class:you=mine id=format!("turn-{id}")>
+        <li class="turn chat-turn" class:you=mine id=format!("turn-{id}") data-live=live>
             <p class="who"><strong>{who}</strong> " " <When at=message.created_at/></p>
             <div class="pieces" id=pieces_id(&id)>
                 {pieces.into_iter().map(|piece| view! { <PieceView piece/> }).collect_view()}

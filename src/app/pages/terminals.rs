@@ -13,7 +13,10 @@ use crate::{
         },
         server_fns::terminal::{DeleteTerminal, list_terminals},
     },
-    domain::{list::Page, terminal::TerminalSession},
+    domain::{
+        list::Page,
+        terminal::{TerminalSession, short},
+    },
 };
 
 /// The page.
@@ -43,7 +46,7 @@ pub fn TerminalsPage() -> impl IntoView {
     }
 }
 
-fn shown(page: Page<TerminalSession>, deleted: bool) -> impl IntoView {
+fn shown(page: Page<(TerminalSession, String)>, deleted: bool) -> impl IntoView {
     let nothing = page.items.is_empty().then(|| match deleted {
         true => {
             view! { <section class="empty"><h2>"Nothing was deleted"</h2></section> }.into_any()
@@ -62,20 +65,25 @@ fn shown(page: Page<TerminalSession>, deleted: bool) -> impl IntoView {
     });
     view! {
         {nothing}
-        <ul class="rows">{page.items.into_iter().map(|session| view! { <Row session/> }).collect_view()}</ul>
+        <ul class="rows">{page.items.into_iter().map(|(session, opening)| view! { <Row session opening/> }).collect_view()}</ul>
         {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Earlier"</a></p> })}
     }
 }
 
 #[component]
-fn Row(session: TerminalSession) -> impl IntoView {
+fn Row(session: TerminalSession, opening: String) -> impl IntoView {
     let path = format!("/terminal/{}", session.id);
     let gone = session.deleted_at.is_some();
     let (told, label, icon) = match gone {
         true => ("It is back.", "Bring back", Icon::Undo),
         false => ("The session is in the bin. It can be brought back.", "Delete", Icon::Bin),
     };
-    let title = session.title();
+    let (title, is_named) = match opening.as_str() {
+        "" => (session.title(), true),
+        opening => (format!("“{opening}”"), false),
+    };
+    // Several may have been begun with the same words.
+    let which = (!is_named).then(|| format!("{} · ", short(&session.id)));
     let link = match gone {
         true => view! { <span>{title}</span> }.into_any(),
         false => view! { <a href=path>{title}</a> }.into_any(),
@@ -89,7 +97,7 @@ fn Row(session: TerminalSession) -> impl IntoView {
             <div class="card-text">
                 <strong class="one-line">{link}</strong>
                 <span class="faint small">
-                    {session.settings.model} " · " {turns} " · " <When at=session.updated_at/>
+                    {which} {session.settings.model} " · " {turns} " · " <When at=session.updated_at/>
                 </span>
             </div>
             <form method="post" action=DeleteTerminal::url() data-quiet data-told=told>

@@ -25,7 +25,10 @@ pub struct TerminalData {
     pub run: Option<Run>,
 }
 
-/// The sessions, the last written in first.
+/// How much is shown of the words with which a session was begun.
+const OPENING_CHARS: usize = 120;
+
+/// The sessions, the last written in first, each with the words it was begun with where nobody named it.
 #[server(prefix = "/fn", endpoint = "list_terminals")]
 pub async fn list_terminals(
     /// Whether those that were deleted are shown.
@@ -34,12 +37,25 @@ pub async fn list_terminals(
     /// Where to go on.
     #[server(default)]
     after: Option<String>,
-) -> Result<Page<TerminalSession>, ApiError> {
+) -> Result<Page<(TerminalSession, String)>, ApiError> {
     use crate::{domain::list::PAGE_SIZE, state::desk, store::Kept};
 
     let desk = desk()?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
-    desk.agent.terminals(&desk.scope, kept, after.as_deref(), PAGE_SIZE).await
+    let Page { items, next } =
+        desk.agent.terminals(&desk.scope, kept, after.as_deref(), PAGE_SIZE).await?;
+    let mut link = desk.read().await?;
+    let mut named = Vec::with_capacity(items.len());
+    for session in items {
+        let opening = match session.description.trim() {
+            "" => link.terminal_opening(&session.id).await?.unwrap_or_default(),
+            _ => String::new(),
+        };
+        let line = opening.lines().map(str::trim).find(|line| !line.is_empty());
+        let line = line.unwrap_or_default().chars().take(OPENING_CHARS).collect();
+        named.push((session, line));
+    }
+    Ok(Page { items: named, next })
 }
 
 /// A session, and the last that was said in it.

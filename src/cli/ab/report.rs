@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::domain::{
     id::{ConversationId, RunId},
     run::{Spent, told_price, told_time},
+    terminal::short,
 };
 
 /// How much of an answer's first line is shown.
@@ -155,7 +156,7 @@ impl Report {
     pub fn table(&self) -> String {
         let rounds = self.cells.iter().any(|cell| cell.round > 1);
         let mut rows = vec![Row::of([
-            "input", "prompt", "model", "checks", "tokens", "cost", "time", "answer",
+            "input", "prompt", "model", "checks", "tokens", "cost", "time", "session", "answer",
         ])];
         for cell in &self.cells {
             let again = if rounds { format!(" #{}", cell.round) } else { String::new() };
@@ -168,6 +169,7 @@ impl Report {
                 &cell.tokens().to_string(),
                 &cost,
                 &told_time(cell.spent.duration_ms),
+                cell.session_id.as_ref().map_or("–", short),
                 &first_line(&cell.text),
             ]);
             row.below.extend(cell.error.iter().map(|error| format!("    ✗ {error}")));
@@ -203,30 +205,30 @@ impl Report {
 
 /// A row, and what stands below it.
 struct Row {
-    fields: [String; 8],
+    fields: Vec<String>,
     below: Vec<String>,
 }
 
 impl Row {
-    fn of(fields: [&str; 8]) -> Self {
-        Self { fields: fields.map(str::to_owned), below: Vec::new() }
+    fn of<const COUNT: usize>(fields: [&str; COUNT]) -> Self {
+        Self { fields: fields.map(str::to_owned).into(), below: Vec::new() }
     }
 }
 
 fn drawn(rows: &[Row]) -> String {
-    let mut widths = [0; 8];
+    let mut widths = vec![0; rows.iter().map(|row| row.fields.len()).max().unwrap_or_default()];
     for row in rows {
         for (width, field) in widths.iter_mut().zip(&row.fields) {
             *width = (*width).max(field.chars().count());
         }
     }
     // The last column is cut already, and nothing follows it.
-    for width in &mut widths[..7] {
+    for width in widths.iter_mut().rev().skip(1) {
         *width = (*width).min(MAX_WIDTH);
     }
     let mut lines = Vec::new();
     for row in rows {
-        let fields = row.fields.iter().zip(widths);
+        let fields = row.fields.iter().zip(widths.iter().copied());
         let line: Vec<String> =
             fields.map(|(field, width)| format!("{:width$}", shortened(field, width))).collect();
         lines.push(line.join("  ").trim_end().to_owned());
@@ -261,6 +263,7 @@ mod tests {
             prompt: prompt.into(),
             model: model.into(),
             round: 1,
+            session_id: Some("3f2a77aa-0000-4000-8000-000000000000".into()),
             text: "\n**Hi** there.\nMore.".into(),
             spent: Spent {
                 usage: Usage { input: Some(100), output: Some(20), ..Usage::default() },
@@ -276,7 +279,11 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_answer_and_sums_for_each_prompt_and_model() {
-        let failed = Cell { error: Some("No key.".into()), ..cell("b", "m", &[false], None) };
+        let failed = Cell {
+            error: Some("No key.".into()),
+            session_id: None,
+            ..cell("b", "m", &[false], None)
+        };
         let report = Report::new(vec![
             cell("a", "m", &[true, true], Some(1200)),
             cell("b", "m", &[true, false], Some(0)),
@@ -285,11 +292,11 @@ mod tests {
 
         assert_eq!(
             report.table(),
-            "input  prompt  model  checks    tokens  cost     time   answer\n\
-             hello  a       m      2/2 ✓     120     $0.0012  1.5 s  **Hi** there.\n\
-             hello  b       m      1/2 ✗     120     free     1.5 s  **Hi** there.\n    \
+            "input  prompt  model  checks    tokens  cost     time   session   answer\n\
+             hello  a       m      2/2 ✓     120     $0.0012  1.5 s  3f2a77aa  **Hi** there.\n\
+             hello  b       m      1/2 ✗     120     free     1.5 s  3f2a77aa  **Hi** there.\n    \
              ✗ is brief\n\
-             hello  b       m      failed ✗  120     ?        1.5 s  **Hi** there.\n    \
+             hello  b       m      failed ✗  120     ?        1.5 s  –         **Hi** there.\n    \
              ✗ No key.\n\
              \n\
              prompt  model  answers  failed  checks  tokens  cost     mean time\n\

@@ -45,7 +45,7 @@ pub async fn show(talk: &mut Talk) -> Result<(), Failure> {
             notice(&format!("   because: {}", draft.reason));
         }
         for field in &draft.diff {
-            notice(&format!("   {}: {}", field.label, marked(field)));
+            notice(&format!("   {}: {}", named(field), marked(field)));
         }
     }
     Ok(())
@@ -53,6 +53,11 @@ pub async fn show(talk: &mut Talk) -> Result<(), Failure> {
 
 fn headline(place: usize, draft: &Proposal) -> String {
     format!("{place}. {} ({})", draft.summary, draft.title)
+}
+
+/// What a field is called here, as one word that can be typed again.
+fn named(field: &ProposedField) -> String {
+    field.label.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// A field with what would go and what would come, each change with its number.
@@ -103,7 +108,7 @@ fn chosen<'talk>(talk: &'talk Talk, place: &str) -> Result<&'talk Proposal, Fail
     draft.ok_or_else(|| Failure::usage("No draft was shown under this number. /drafts shows them."))
 }
 
-/// Some changes of a draft. With several fields they are numbered within each: `name:0 prompt:1,2`.
+/// Some changes of a draft. With several fields they are numbered within each: `name:0 system-prompt:1,2`.
 fn some_of(draft: &Proposal, text: &str) -> Result<Approval, Failure> {
     if draft.revision.is_none() {
         let rule = "Something new is accepted whole.";
@@ -116,11 +121,16 @@ fn some_of(draft: &Proposal, text: &str) -> Result<Approval, Failure> {
     let mut hunks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for word in text.split_whitespace() {
         let (field, numbers) = match (word.split_once(':'), &only) {
-            (Some((field, numbers)), _) => (field.to_owned(), numbers),
+            (Some((name, numbers)), _) => {
+                let is_meant = |shown: &&ProposedField| {
+                    [named(shown), shown.field.to_lowercase()].contains(&name.to_lowercase())
+                };
+                let known = draft.diff.iter().find(is_meant);
+                (known.map_or(name, |known| known.field.as_str()).to_owned(), numbers)
+            }
             (None, Some(only)) => (only.clone(), word),
             (None, None) => {
-                let names: Vec<&str> =
-                    draft.diff.iter().map(|field| field.field.as_str()).collect();
+                let names: Vec<String> = draft.diff.iter().map(named).collect();
                 let told = format!("Say of which field: {}:0,1.", names.join(":0,1 or "));
                 return Err(Failure::usage(told));
             }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use crate::{
     cli::exit::{Exit, Failure},
     domain::terminal::{ManagerKind, SystemPrompt, TerminalChanges},
@@ -24,7 +26,7 @@ pub struct SettingFlags {
     pub should_truncate_results: Option<bool>,
 
     /// Who decides what is sent: sliding_window, or summarizing.
-    #[arg(long, value_name = "MANAGER", value_parser = manager)]
+    #[arg(long, value_name = "MANAGER", value_parser = manager())]
     pub conversation_manager: Option<ManagerKind>,
 
     /// What the model is told before all else.
@@ -75,7 +77,8 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
     }
 }
 
-fn manager(text: &str) -> Result<ManagerKind, String> {
-    let known = ManagerKind::ALL.map(ManagerKind::word).join(" or ");
-    ManagerKind::from_word(text).ok_or_else(|| format!("it is {known}"))
+/// Shells complete what is listed here.
+fn manager() -> impl TypedValueParser<Value = ManagerKind> {
+    PossibleValuesParser::new(ManagerKind::ALL.map(ManagerKind::word))
+        .map(|word| ManagerKind::from_word(&word).unwrap_or_default())
 }

@@ -117,12 +117,19 @@ pub async fn follow(
         tokio::select! {
             biased;
             event = events.next() => {
-                let event = match event {
-                    Some(event) => event?,
-                    None => return Err(ApiError::Offline.into()),
+                let event = match event.unwrap_or(Err(ApiError::Offline)) {
+                    Ok(event) => event,
+                    Err(error) => {
+                        // Why it is cut stands below it. That nobody reads it does not count any more.
+                        printer.close_line().unwrap_or_default();
+                        return Err(error.into());
+                    }
                 };
-                if printer.print(&event).is_err() {
-                    // Whoever read it is gone, and nobody else waits for it.
+                if let Err(error) = printer.print(&event) {
+                    // Whoever read it is gone, and knows; a disk that is full says nothing by itself.
+                    if error.kind() != io::ErrorKind::BrokenPipe {
+                        notice(&format!("greenroom: Nothing can be printed: {error}."));
+                    }
                     stage.stop(run).await?;
                     return Ok(Ending::Unheard);
                 }
@@ -236,7 +243,8 @@ fn log(event: &RunEvent) {
         RunEvent::Ended { status, spent, .. } => {
             tracing::debug!(
                 status = status.word(),
-                spent = spent.told(),
+                // As people read it: its spaces would be written as escapes.
+                spent = %spent.told(),
                 first_token_ms = spent.first_token_ms,
                 "the answer ended"
             );

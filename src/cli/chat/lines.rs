@@ -19,6 +19,7 @@ A line is a message; one that ends with \\ goes on in the next line.
   /model MODEL        speak with another model from now on
   /drafts             what waits for your decision
   /accept N [HUNKS]   accept a draft, or some of its changes: /accept 1 0,2
+                      with several fields each is named: /accept 1 name:0 system-prompt:1,2
   /reject N [REASON]  reject a draft
   /help               this
   /exit               leave (so does Ctrl-D)
@@ -73,6 +74,7 @@ pub async fn converse(talk: &mut Talk) -> Result<Exit, Failure> {
             session.id, session.settings.model
         ));
     }
+    talk.known = known.messages.iter().map(|message| message.id.clone()).collect();
     if let Some(run) = known.going_on() {
         notice("It is being answered.");
         let run = run.id.clone();
@@ -162,6 +164,18 @@ async fn act(talk: &mut Talk, text: &str, asked: bool) -> Result<Option<Exit>, F
         Typed::Accept(rest) => drafts::accept(talk, &rest).await?,
         Typed::Reject(rest) => drafts::reject(talk, &rest).await?,
         Typed::Words(words) => {
+            // Whoever types sees what they answer to, and waits for whoever was faster. A script is told.
+            if asked && let Some(ending) = talk.catch_up().await? {
+                match ending {
+                    Ending::Left => return Ok(Some(Exit::Interrupted)),
+                    Ending::Unheard => return Ok(Some(Exit::Failed)),
+                    Ending::Stopped => {
+                        notice("What you wrote was not sent.");
+                        return Ok(None);
+                    }
+                    Ending::Itself(_) => {}
+                }
+            }
             let ending = talk.say(&words).await?;
             match ending {
                 Ending::Left => return Ok(Some(Exit::Interrupted)),

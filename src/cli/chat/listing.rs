@@ -76,6 +76,20 @@ pub fn show_talk(session: &TerminalSession, talk: &TerminalTalk) {
     }
 }
 
+/// Shows what was said from elsewhere, from this message on.
+pub fn show_since(talk: &TerminalTalk, from: usize) {
+    let going_on = talk.going_on().map(|run| &run.reply_id);
+    let new = talk.messages.iter().skip(from);
+    let new: Vec<&Message> = new.filter(|message| Some(&message.id) != going_on).collect();
+    if !new.is_empty() {
+        notice("Meanwhile, from elsewhere:");
+    }
+    if from == 0 && talk.earlier.is_some() && !new.is_empty() {
+        notice("… (earlier messages are not shown)");
+    }
+    new.into_iter().for_each(|message| notice(&shown(message)));
+}
+
 fn shown(message: &Message) -> String {
     let who = match message.role {
         Role::User => ">",

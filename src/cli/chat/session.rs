@@ -30,31 +30,43 @@ pub async fn find(stage: &Stage, named: &str) -> Result<TerminalSession, Failure
     })
 }
 
+/// Where a session came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It was there, or is one that options say something of.
+    Kept,
+    /// It was begun just now, and nothing was said of it.
+    Bare,
+}
+
 /// The session that is meant, with what the options set.
 pub async fn resolve(
     args: &Args,
     stage: &Stage,
     current: &Current,
     flags: TerminalChanges,
-) -> Result<TerminalSession, Failure> {
+) -> Result<(TerminalSession, Origin), Failure> {
     let flags = TerminalChanges { description: args.description.clone(), ..flags };
     let known = match (&args.session, args.new_session) {
         (_, true) => None,
         (Some(named), false) => Some(find(stage, named).await?),
         (None, false) => current_session(stage, current).await?,
     };
-    let Some(session) = known else { return begin(args, stage, flags).await };
+    let Some(session) = known else {
+        let origin = if flags.is_empty() { Origin::Bare } else { Origin::Kept };
+        return Ok((begin(args, stage, flags).await?, origin));
+    };
     // The session counts more than the file; still, whoever names one learns what is wrong with it.
     if args.config.is_some() {
         read_settings(args)?;
     }
     tracing::info!(session = %session.id, model = session.settings.model, "opened");
     if flags.is_empty() {
-        return Ok(session);
+        return Ok((session, Origin::Kept));
     }
     let changed = stage.change(&session.id, flags).await?;
     tracing::info!(session = %changed.id, model = changed.settings.model, "set");
-    Ok(changed)
+    Ok((changed, Origin::Kept))
 }
 
 /// The session that is current. One that a variable names must be there, unless a shell keeps it there;

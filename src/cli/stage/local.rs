@@ -133,6 +133,10 @@ impl Local {
         self.agent.delete_terminal(&self.scope, id).await
     }
 
+    pub(super) async fn discard(&self, id: &ConversationId) -> Result<bool, ApiError> {
+        self.agent.discard_terminal(&self.scope, id).await
+    }
+
     pub(super) async fn restore(&self, id: &ConversationId) -> Result<TerminalSession, ApiError> {
         self.agent.restore_terminal(&self.scope, id).await
     }

@@ -59,6 +59,12 @@ struct Items<T> {
     items: Vec<T>,
 }
 
+/// Whether a session was removed.
+#[derive(Deserialize)]
+struct Discarded {
+    discarded: bool,
+}
+
 /// The models, as the API lists them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -219,6 +225,11 @@ impl Remote {
 
     pub(super) async fn delete(&self, id: &ConversationId) -> Result<(), ApiError> {
         self.send(self.request(Method::DELETE, &session(id, "")).timeout(ANSWER)).await.map(drop)
+    }
+
+    pub(super) async fn discard(&self, id: &ConversationId) -> Result<bool, ApiError> {
+        let discarded: Discarded = self.post(&session(id, "/discard"), &json!({})).await?;
+        Ok(discarded.discarded)
     }
 
     pub(super) async fn restore(&self, id: &ConversationId) -> Result<TerminalSession, ApiError> {

@@ -19,17 +19,22 @@ use super::{
     theme::Theme,
 };
 use crate::{
-    cli::stage::{Kept, Stage},
+    cli::{
+        exit::Exit,
+        stage::{Kept, Stage},
+    },
     domain::{
         error::ApiError,
         event::RunEvent,
-        id::{ConversationId, RunId},
-        terminal::{NewTerminal, Said, TerminalChanges, TerminalSession},
+        id::{ConversationId, MessageId, RunId},
+        terminal::{NewTerminal, Said, TerminalChanges, TerminalSession, TerminalTalk},
     },
 };
 
 /// The least time between two drawings: about thirty a second.
 const FRAME: Duration = Duration::from_millis(33);
+/// How long nobody looks whether something was said from elsewhere.
+const GLANCE: Duration = Duration::from_secs(3);
 /// How long leaving waits for an answer to be kept.
 const LEAVING: Duration = Duration::from_secs(3);
 
@@ -44,19 +49,30 @@ pub enum ScreenError {
     Told(#[from] ApiError),
 }
 
-/// Talks on a screen until somebody leaves. Every session that is opened is shown to `opened`, and the
-/// last one is given back.
+/// How somebody left.
+pub struct Left {
+    /// The session that was open last.
+    pub session: TerminalSession,
+    /// The sessions that were begun meanwhile.
+    pub begun: Vec<ConversationId>,
+    /// Whether something was said that nobody answered yet.
+    pub answer: Answer,
+    /// How that is to end.
+    pub exit: Exit,
+}
+
+/// Talks on a screen until somebody leaves. Every session that is opened is shown to `opened`.
 pub async fn run(
     stage: Stage,
     session: TerminalSession,
     mut opened: impl FnMut(&ConversationId),
-) -> Result<TerminalSession, ScreenError> {
+) -> Result<Left, ScreenError> {
     let talk = stage.talk(&session.id, MESSAGES).await?;
     let theme = Theme::from_no_color(std::env::var_os("NO_COLOR").as_deref());
     let mut screen = Screen::enter()?;
     let (sender, mut told) = mpsc::unbounded_channel();
     tokio::spawn(tell_problems(stage.clone(), sender.clone()));
-    let mut worker = Worker { stage, sender, following: None };
+    let mut worker = Worker { stage, sender, following: None, glancing: None };
     let (mut state, effects) = State::open(theme, screen.size(), session, talk);
     let mut open = state.session.id.clone();
     let mut going = worker.perform_all(effects, &mut screen)?;
@@ -66,9 +82,16 @@ pub async fn run(
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut glances = interval(GLANCE);
+    glances.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // What was just loaded is what there is.
+    glances.reset();
     let mut drawn: Option<Instant> = None;
     let mut stale = true;
-    while going == Going::On {
+    let exit = loop {
+        if let Going::Away(exit) = going {
+            break exit;
+        }
         let due = drawn.map_or_else(Instant::now, |drawn| drawn + FRAME);
         let event = tokio::select! {
             biased;
@@ -81,12 +104,13 @@ pub async fn run(
             }
             input = keys.next() => match input {
                 Some(input) => read(input?),
-                None => break,
+                None => break Exit::Done,
             },
             news = told.recv() => news.map(Event::Told),
             _ = seconds.tick(), if state.answer != Answer::Idle => Some(Event::Second),
-            _ = terminate.recv() => break,
-            _ = hang_up.recv() => break,
+            _ = glances.tick(), if state.answer == Answer::Idle => Some(Event::Glance),
+            _ = terminate.recv() => break Exit::Interrupted,
+            _ = hang_up.recv() => break Exit::Interrupted,
         };
         if let Some(event) = event {
             let effects = state.update(event);
@@ -102,10 +126,10 @@ pub async fn run(
             open = state.session.id.clone();
             opened(&open);
         }
-    }
+    };
     drop(screen);
     worker.leave(&state, &mut told).await;
-    Ok(state.session)
+    Ok(Left { session: state.session, begun: state.begun, answer: state.answer, exit })
 }
 
 /// Tells what is wrong with the operator's own tools, once they were looked at.
@@ -134,12 +158,15 @@ fn read(input: Input) -> Option<Event> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Going {
     On,
-    Away,
+    Away(Exit),
 }
 
 impl Going {
     fn and(self, other: Self) -> Self {
-        if self == Self::Away { self } else { other }
+        match self {
+            Self::On => other,
+            Self::Away(_) => self,
+        }
     }
 }
 
@@ -148,6 +175,7 @@ struct Worker {
     stage: Stage,
     sender: UnboundedSender<Told>,
     following: Option<AbortHandle>,
+    glancing: Option<AbortHandle>,
 }
 
 impl Worker {
@@ -155,12 +183,13 @@ impl Worker {
         let mut going = Going::On;
         for effect in effects {
             match effect {
-                Effect::Leave => going = Going::Away,
+                Effect::Leave(exit) => going = Going::Away(exit),
                 Effect::Copy(text) => screen.copy(&text)?,
                 Effect::Mouse(mouse) => screen.mouse(mouse)?,
                 Effect::Redraw => screen.clear()?,
                 Effect::Suspend => screen.suspend()?,
                 Effect::Follow(run, after) => self.follow(run, after),
+                Effect::Glance(session, known) => self.glance(session, known),
                 other => self.ask(other),
             }
         }
@@ -171,12 +200,32 @@ impl Worker {
     fn ask(&self, effect: Effect) {
         let (stage, sender) = (self.stage.clone(), self.sender.clone());
         tokio::spawn(async move {
-            let answer = asked(&stage, effect.clone()).await;
+            let answer = asked(&stage, effect.clone(), &sender).await;
             note(&answer);
             let told = answer.unwrap_or_else(|error| Some(refused(effect, error.to_string())));
             // Nobody listens once the screen is left.
             told.into_iter().for_each(|told| sender.send(told).unwrap_or_default());
         });
+    }
+
+    /// Looks whether something was said from elsewhere, unless that still goes on. Whoever cannot be reached
+    /// is asked again soon, and nobody waits for it.
+    fn glance(&mut self, session: ConversationId, known: Vec<MessageId>) {
+        if self.glancing.as_ref().is_some_and(|last| !last.is_finished()) {
+            return;
+        }
+        let (stage, sender) = (self.stage.clone(), self.sender.clone());
+        let task = tokio::spawn(async move {
+            match said_since(&stage, &session, &known).await {
+                Ok(Some(talk)) => {
+                    let since = Told::Since(session, Box::new(talk));
+                    sender.send(since).unwrap_or_default();
+                }
+                Ok(None) => {}
+                Err(error) => tracing::debug!(%error, "nobody tells what was said elsewhere"),
+            }
+        });
+        self.glancing = Some(task.abort_handle());
     }
 
     /// Hears a run, and no other any more.
@@ -231,7 +280,7 @@ fn note(answer: &Result<Option<Told>, ApiError>) {
                 tracing::debug!("not sent: {told}");
             }
         }
-        Ok(Some(Told::Opened(session, _))) => {
+        Ok(Some(Told::Opened(session, _) | Told::Begun(session, _))) => {
             tracing::info!(session = %session.id, model = session.settings.model, "opened");
         }
         Ok(Some(Told::Changed(session))) => {
@@ -251,6 +300,7 @@ fn refused(effect: Effect, why: String) -> Told {
         Effect::Earlier(session, _) => Told::NotEarlier(session, why),
         Effect::Accept(..) | Effect::Reject(..) => Told::NotDecided(why),
         Effect::Follow(..)
+        | Effect::Glance(..)
         | Effect::Stop(_)
         | Effect::Open(_)
         | Effect::Begin(..)
@@ -263,7 +313,7 @@ fn refused(effect: Effect, why: String) -> Told {
         | Effect::Mouse(_)
         | Effect::Redraw
         | Effect::Suspend
-        | Effect::Leave => Told::Failed(why),
+        | Effect::Leave(_) => Told::Failed(why),
     }
 }
 
@@ -285,17 +335,58 @@ async fn hear(
     Err(ApiError::Offline)
 }
 
+/// What was said in a session, unless one of these messages is still its last.
+async fn said_since(
+    stage: &Stage,
+    session: &ConversationId,
+    known: &[MessageId],
+) -> Result<Option<TerminalTalk>, ApiError> {
+    match stage.session(session).await?.leaf {
+        Some(leaf) if !known.contains(&leaf) => stage.talk(session, MESSAGES).await.map(Some),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Says something. What was said from elsewhere is told before, and instead where that is being answered.
+async fn say(
+    stage: &Stage,
+    session: ConversationId,
+    words: &str,
+    known: &[MessageId],
+    sender: &UnboundedSender<Told>,
+) -> Result<Told, ApiError> {
+    if let Some(talk) = said_since(stage, &session, known).await? {
+        if talk.going_on().is_some() {
+            return Ok(Told::Taken(session, Box::new(talk)));
+        }
+        sender.send(Told::Before(session.clone(), Box::new(talk))).unwrap_or_default();
+    }
+    match stage.say(&session, words).await {
+        Ok(said) => Ok(Told::Said(Box::new(said))),
+        Err(ApiError::Busy { .. }) => {
+            let talk = stage.talk(&session, MESSAGES).await?;
+            Ok(Told::Taken(session, Box::new(talk)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Asks for one thing.
-async fn asked(stage: &Stage, effect: Effect) -> Result<Option<Told>, ApiError> {
+async fn asked(
+    stage: &Stage,
+    effect: Effect,
+    sender: &UnboundedSender<Told>,
+) -> Result<Option<Told>, ApiError> {
     Ok(Some(match effect {
-        Effect::Say(session, words) => Told::Said(Box::new(stage.say(&session, &words).await?)),
+        Effect::Say(session, words, known) => say(stage, session, &words, &known, sender).await?,
         Effect::Stop(run) => {
             stage.stop(&run).await?;
             return Ok(None);
         }
         Effect::Open(id) => {
             let session = stage.session(&id).await?;
-            open(stage, session).await?
+            let talk = stage.talk(&id, MESSAGES).await?;
+            Told::Opened(Box::new(session), Box::new(talk))
         }
         Effect::Begin(like, description) => {
             let settings = like.settings;
@@ -303,7 +394,8 @@ async fn asked(stage: &Stage, effect: Effect) -> Result<Option<Told>, ApiError> 
             let new = NewTerminal { description, settings, overrides };
             let session = stage.create(new).await?;
             tracing::info!(session = %session.id, "begun");
-            open(stage, session).await?
+            let talk = stage.talk(&session.id, MESSAGES).await?;
+            Told::Begun(Box::new(session), Box::new(talk))
         }
         Effect::Earlier(session, until) => {
             let talk = stage.earlier(&session, &until, MESSAGES).await?;
@@ -333,15 +425,11 @@ async fn asked(stage: &Stage, effect: Effect) -> Result<Option<Told>, ApiError> 
             Told::Decided(id, "rejected")
         }
         Effect::Follow(..)
+        | Effect::Glance(..)
         | Effect::Copy(_)
         | Effect::Mouse(_)
         | Effect::Redraw
         | Effect::Suspend
-        | Effect::Leave => return Ok(None),
+        | Effect::Leave(_) => return Ok(None),
     }))
-}
-
-async fn open(stage: &Stage, session: TerminalSession) -> Result<Told, ApiError> {
-    let talk = stage.talk(&session.id, MESSAGES).await?;
-    Ok(Told::Opened(Box::new(session), Box::new(talk)))
 }

@@ -2,12 +2,15 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::domain::{
-    event::Stamped,
-    id::{ChangeId, ConversationId, MessageId, RunId},
-    model::Model,
-    proposal::{Approval, Proposal},
-    terminal::{Said, TerminalChanges, TerminalSession, TerminalTalk},
+use crate::{
+    cli::exit::Exit,
+    domain::{
+        event::Stamped,
+        id::{ChangeId, ConversationId, MessageId, RunId},
+        model::Model,
+        proposal::{Approval, Proposal},
+        terminal::{Said, TerminalChanges, TerminalSession, TerminalTalk},
+    },
 };
 
 /// Something happened.
@@ -23,6 +26,8 @@ pub enum Event {
     Wheel(isize),
     /// A second went by.
     Second,
+    /// It is time to see whether something was said from elsewhere.
+    Glance,
     /// What was asked for is here.
     Told(Told),
 }
@@ -32,10 +37,18 @@ pub enum Event {
 pub enum Told {
     /// Another session is open, with what was said there last.
     Opened(Box<TerminalSession>, Box<TerminalTalk>),
+    /// Another session was begun here, and is open.
+    Begun(Box<TerminalSession>, Box<TerminalTalk>),
     /// More of what was said in a session.
     Earlier(ConversationId, Box<TerminalTalk>),
     /// More of what was said in a session could not be had.
     NotEarlier(ConversationId, String),
+    /// What was said in a session from elsewhere, while nobody asked anything here.
+    Since(ConversationId, Box<TerminalTalk>),
+    /// What was said in a session from elsewhere, before what a person says now.
+    Before(ConversationId, Box<TerminalTalk>),
+    /// What a person said was not kept: what somebody said elsewhere is being answered.
+    Taken(ConversationId, Box<TerminalTalk>),
     /// What a person said is kept, and is being answered.
     Said(Box<Said>),
     /// What a person said could not be kept.
@@ -67,8 +80,10 @@ pub enum Told {
 /// Something is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Say this in a session.
-    Say(ConversationId, String),
+    /// Say this in a session, of which these messages are known to be the last.
+    Say(ConversationId, String, Vec<MessageId>),
+    /// Tell what was said in a session, unless one of these messages is still its last.
+    Glance(ConversationId, Vec<MessageId>),
     /// Tell what a run tells after this event.
     Follow(RunId, u64),
     /// Stop a run.
@@ -101,8 +116,8 @@ pub enum Effect {
     Redraw,
     /// Give the terminal back to the shell until that brings us back.
     Suspend,
-    /// Leave.
-    Leave,
+    /// Leave, and end like this.
+    Leave(Exit),
 }
 
 /// Who hears the mouse.

@@ -15,6 +15,7 @@ use super::{
     transcript::Towards,
     typing::{breaks_line, control, edit, letter},
 };
+use crate::cli::exit::Exit;
 
 /// How many lines the wheel scrolls at once, and Ctrl with an arrow.
 const FEW_LINES: isize = 3;
@@ -107,12 +108,14 @@ impl State {
     /// remembered; the next one leaves.
     fn interrupt(&mut self) -> Vec<Effect> {
         if self.leaving == Leaving::Next {
-            return vec![Effect::Leave];
+            return vec![Effect::Leave(Exit::Interrupted)];
         }
         self.leaving = Leaving::Next;
         match &mut self.answer {
             Answer::Going(Going { pace: Pace::Stopping, .. })
-            | Answer::Asked { pace: Pace::Stopping, .. } => return vec![Effect::Leave],
+            | Answer::Asked { pace: Pace::Stopping, .. } => {
+                return vec![Effect::Leave(Exit::Interrupted)];
+            }
             Answer::Going(going) => {
                 going.pace = Pace::Stopping;
                 let run = going.run.clone();
@@ -214,7 +217,7 @@ impl State {
         }
         match (key.code, control(key)) {
             (KeyCode::Enter, _) => return self.send(),
-            (_, Some('d')) if self.input.is_empty() => return vec![Effect::Leave],
+            (_, Some('d')) if self.input.is_empty() => return vec![Effect::Leave(Exit::Done)],
             (KeyCode::Char('?'), None) if self.input.is_empty() => self.over = Over::Help(0),
             (KeyCode::Esc, _) if !self.transcript.is_empty() => {
                 self.focus = Focus::Reading;
@@ -251,7 +254,7 @@ impl State {
     fn command(&mut self, command: Command) -> Vec<Effect> {
         match command {
             Command::Help => self.over = Over::Help(0),
-            Command::Leave => return vec![Effect::Leave],
+            Command::Leave => return vec![Effect::Leave(Exit::Done)],
             Command::Sessions => return self.open_sessions(),
             Command::Begin(description) => return self.begin(description),
             Command::Drafts => return self.open_review(),

@@ -26,6 +26,8 @@ const PROMPT: &str = "> ";
 const MARGIN: u16 = 2;
 /// How what is wrong with tools is hidden, and told again.
 const HIDE: &str = "F6 hides this · all of it: greenroom tools";
+/// Which part of the window problems may take; more of them are counted.
+const SHARE: u16 = 3;
 /// The smallest window in which something can be shown.
 const LEAST: (u16, u16) = (12, 4);
 
@@ -45,8 +47,9 @@ impl Rooms {
         let most = (area.height / 3).max(1);
         let field = wanted.min(most);
         let above = area.height.saturating_sub(2 + field);
-        let wrong = u16::try_from(problems(state, area.width).len()).unwrap_or(u16::MAX);
-        let wrong = wrong.min(area.height / 3).min(above.saturating_sub(1));
+        let most = (area.height / SHARE).min(above.saturating_sub(1));
+        let wrong = problems(state, area.width, usize::from(most)).len();
+        let wrong = u16::try_from(wrong).unwrap_or(u16::MAX);
         let talk = above - wrong;
         let row = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
         Self {
@@ -68,17 +71,40 @@ fn field(state: &State, area: Rect) -> Shown {
     }
 }
 
-/// What is wrong with tools, as lines.
-fn problems(state: &State, columns: u16) -> Vec<Line<'static>> {
+/// What is wrong with tools, in at most so many lines. What does not fit is counted, and the last line says
+/// how to hide it or to see all of it.
+fn problems(state: &State, columns: u16, rows: usize) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
+    let Some(rows) = rows.checked_sub(1).filter(|_| !state.problems.is_empty()) else {
+        return Vec::new();
+    };
     let told = |problem: &String| {
         let pieces = [(problem.clone(), state.theme.wrong())];
         wrap(&pieces, columns, &Margin::default(), Breaks::Words)
     };
-    let mut lines: Vec<Line<'static>> = state.problems.iter().flat_map(told).collect();
-    if !lines.is_empty() {
-        lines.push(Line::styled(fit(HIDE, columns), state.theme.quiet()));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    // One that is told in part counts as told: its line is named at its beginning.
+    let mut whole = 0;
+    for problem in &state.problems {
+        if lines.len() >= rows {
+            break;
+        }
+        lines.extend(told(problem));
+        whole += 1;
     }
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.pop() {
+            let cut = fit(&last.to_string(), columns.saturating_sub(1));
+            lines
+                .push(Line::styled(format!("{}…", cut.trim_end_matches('…')), state.theme.wrong()));
+        }
+    }
+    let last = match state.problems.len() - whole {
+        0 => HIDE.to_owned(),
+        more => format!("and {more} more: greenroom tools · F6 hides this"),
+    };
+    lines.push(Line::styled(fit(&last, columns), state.theme.quiet()));
     lines
 }
 
@@ -134,14 +160,12 @@ fn bar(frame: &mut Frame<'_>, area: Rect, state: &State) {
     put(frame, area, 0, &Line::styled(text, state.theme.bar()));
 }
 
-/// What is wrong with tools. The last line, which says how to hide it, is always seen.
+/// What is wrong with tools.
 fn wrong(frame: &mut Frame<'_>, area: Rect, state: &State) {
-    let lines = problems(state, area.width);
-    let (Some(last), Some(end)) = (lines.last(), area.height.checked_sub(1)) else { return };
-    for (row, line) in (0..end).zip(&lines) {
+    let lines = problems(state, area.width, usize::from(area.height));
+    for (row, line) in (0..).zip(&lines) {
         put(frame, area, row, line);
     }
-    put(frame, area, end, last);
 }
 
 fn talk(frame: &mut Frame<'_>, area: Rect, state: &State) {

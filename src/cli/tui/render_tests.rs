@@ -313,3 +313,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn problems_that_do_not_fit_are_counted() {
+    let problem =
+        |line: usize| format!("tools.yaml, line {line}: There is no built-in tool “t{line}”.");
+    let mut state = opened();
+    state.update(Event::Told(Told::Problems((1..=8).map(problem).collect())));
+
+    let usual = screen(&mut state, 80, 24);
+    let small = screen(&mut state, 40, 12);
+
+    for line in 1..=7 {
+        assert!(usual.contains(&problem(line)), "{usual}");
+    }
+    assert!(usual.contains("and 1 more: greenroom tools · F6 hides this"), "{usual}");
+    // The second one is told in part.
+    assert!(small.contains("line 2: There is no built-…"), "{small}");
+    assert!(small.contains("and 6 more: greenroom tools"), "{small}");
+    let mut state = opened();
+    state.update(Event::Told(Told::Problems((1..=2).map(problem).collect())));
+    let all = screen(&mut state, 80, 24);
+    assert!(all.contains("F6 hides this · all of it: greenroom tools"), "{all}");
+}

@@ -3,7 +3,7 @@
 mod answering;
 
 use crate::domain::{
-    id::{MessageId, RunId},
+    id::{ConversationId, MessageId, RunId},
     message::Role,
     terminal::{TerminalSession, TerminalTalk},
 };
@@ -171,6 +171,8 @@ pub struct State {
     pub leaving: Leaving,
     /// Who hears the mouse.
     pub mouse: Mouse,
+    /// The sessions that were begun here.
+    pub begun: Vec<ConversationId>,
     /// The tools that were last told to be missing.
     missing: Vec<String>,
     above: Above,
@@ -198,6 +200,7 @@ impl State {
             notice: None,
             leaving: Leaving::No,
             mouse: Mouse::Ours,
+            begun: Vec::new(),
             missing: Vec::new(),
             above: Above::Nothing,
         };
@@ -224,6 +227,7 @@ impl State {
                 }
                 Vec::new()
             }
+            Event::Glance => self.glance(),
             Event::Told(told) => self.told(told),
         }
     }
@@ -294,6 +298,10 @@ impl State {
     fn told(&mut self, told: Told) -> Vec<Effect> {
         match told {
             Told::Opened(session, talk) => self.opened(*session, *talk),
+            Told::Begun(session, talk) => {
+                self.begun.push(session.id.clone());
+                self.opened(*session, *talk)
+            }
             Told::Earlier(session, talk) => {
                 let Above::Loading(_, wanted) = self.above else { return Vec::new() };
                 if session != self.session.id {
@@ -320,6 +328,12 @@ impl State {
                 }
                 Vec::new()
             }
+            Told::Since(session, talk) => self.since(&session, *talk),
+            Told::Before(session, talk) => {
+                self.before(&session, *talk);
+                Vec::new()
+            }
+            Told::Taken(session, talk) => self.taken(&session, *talk),
             Told::Said(said) => self.said(*said),
             Told::NotSaid(why) => {
                 self.not_said(&why);

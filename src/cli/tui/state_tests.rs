@@ -5,12 +5,15 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    cli::tui::scene::{self, draft, ended, key, opened, press, run, said, text, typed},
+    cli::{
+        exit::Exit,
+        tui::scene::{self, draft, ended, key, opened, press, run, said, text, typed},
+    },
     domain::{
         event::RunEvent,
         message::Message,
         proposal::Approval,
-        run::RunStatus,
+        run::{Run, RunStatus},
         terminal::{LeftOut, Said, TerminalChanges},
     },
 };
@@ -30,7 +33,7 @@ fn what_is_said_is_answered_word_by_word() {
 
     let effects = press(&mut state, KeyCode::Enter);
 
-    assert_eq!(effects, [Effect::Say("session".into(), "Hello".into())]);
+    assert_eq!(effects, [Effect::Say("session".into(), "Hello".into(), Vec::new())]);
     assert_eq!(state.answer, Answer::Asked { words: "Hello".into(), pace: Pace::Steady });
     assert!(state.input.is_empty());
     let effects = state.update(Event::Told(Told::Said(Box::new(said()))));
@@ -68,7 +71,7 @@ fn the_first_ctrl_c_stops_the_answer_and_the_second_leaves() {
 
     let leave = key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL);
 
-    assert_eq!(leave, [Effect::Leave]);
+    assert_eq!(leave, [Effect::Leave(Exit::Interrupted)]);
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
     assert_eq!(state.input.text(), "half a thought", "it is remembered");
     typed(&mut state, "x");
     assert_eq!(ctrl_c(&mut state), [], "something was typed between");
-    assert_eq!(ctrl_c(&mut state), [Effect::Leave]);
+    assert_eq!(ctrl_c(&mut state), [Effect::Leave(Exit::Interrupted)]);
 }
 
 #[test]
@@ -102,7 +105,10 @@ fn ctrl_c_before_an_answer_begins_stops_it_when_it_does() {
     let run = said().run.id;
     assert_eq!(begun, [Effect::Follow(run.clone(), 0), Effect::Stop(run)]);
     assert_eq!(state.going().map(|going| going.pace.clone()), Some(Pace::Stopping));
-    assert_eq!(key(&mut other, KeyCode::Char('c'), KeyModifiers::CONTROL), [Effect::Leave]);
+    assert_eq!(
+        key(&mut other, KeyCode::Char('c'), KeyModifiers::CONTROL),
+        [Effect::Leave(Exit::Interrupted)]
+    );
 }
 
 #[test]
@@ -113,7 +119,10 @@ fn after_a_stopped_answer_the_second_ctrl_c_leaves_unless_one_goes_on() {
     let mut other = state.clone();
     typed(&mut other, "x");
 
-    assert_eq!(key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL), [Effect::Leave]);
+    assert_eq!(
+        key(&mut state, KeyCode::Char('c'), KeyModifiers::CONTROL),
+        [Effect::Leave(Exit::Interrupted)]
+    );
     assert_eq!(key(&mut other, KeyCode::Char('c'), KeyModifiers::CONTROL), []);
 }
 
@@ -168,7 +177,7 @@ fn commands_can_be_written() {
     assert_eq!(write("/model gpt-5.1"), [Effect::Change("session".into(), Box::new(model))]);
     assert_eq!(write("/sessions"), [Effect::Sessions]);
     assert_eq!(write("/drafts"), [Effect::Drafts("session".into())]);
-    assert_eq!(write("/exit"), [Effect::Leave]);
+    assert_eq!(write("/exit"), [Effect::Leave(Exit::Done)]);
     assert_eq!(write("/nonsense"), []);
     assert_eq!(
         state.notice,
@@ -187,7 +196,10 @@ fn several_lines_are_written_before_they_are_sent() {
 
     let effects = press(&mut state, KeyCode::Enter);
 
-    assert_eq!(effects, [Effect::Say("session".into(), "one\ntwo\nthree\nfour".into())]);
+    assert_eq!(
+        effects,
+        [Effect::Say("session".into(), "one\ntwo\nthree\nfour".into(), Vec::new())]
+    );
 }
 
 #[test]
@@ -445,4 +457,83 @@ fn a_released_key_of_a_known_name_is_never_a_surprise() {
             state.settle(3, 1);
         }
     }
+}
+
+fn words(state: &State) -> Vec<String> {
+    state.transcript.messages().map(Message::text).collect()
+}
+
+/// What was said: a question and its answer for each, and the run that was last begun.
+fn talk(said: &[&str], run: Option<Run>) -> Box<TerminalTalk> {
+    let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+    let said = said.iter().enumerate();
+    let messages = said.map(|(at, text)| scene::message(&format!("m{at}"), role(at), text));
+    Box::new(TerminalTalk { messages: messages.collect(), earlier: None, run })
+}
+
+#[test]
+fn what_is_said_elsewhere_is_looked_for_while_nothing_goes_on_and_shown_once() {
+    let mut state = opened();
+    let effects = state.update(Event::Glance);
+    assert_eq!(effects, [Effect::Glance("session".into(), Vec::new())]);
+
+    for _ in 0..2 {
+        let since = Told::Since("session".into(), talk(&["One?", "One."], None));
+        assert_eq!(state.update(Event::Told(since)), []);
+    }
+    let other = Told::Since("other".into(), talk(&["a", "b", "c"], None));
+    state.update(Event::Told(other));
+
+    assert_eq!(words(&state), ["One?", "One."]);
+    let effects = state.update(Event::Glance);
+    assert_eq!(effects, [Effect::Glance("session".into(), vec!["m1".into(), "m0".into()])]);
+    let mut state = scene::answering();
+    assert_eq!(state.update(Event::Glance), [], "an answer that goes on tells of itself");
+    state.update(Event::Told(Told::Since("session".into(), talk(&["One?"], None))));
+    assert_eq!(words(&state), ["Hello", "Good day, "]);
+}
+
+#[test]
+fn an_answer_that_was_asked_for_elsewhere_is_heard_here() {
+    let mut state = opened();
+    let mut going = talk(&["One?"], Some(run()));
+    going.messages.push(scene::message("reply", Role::Assistant, "Half"));
+
+    let effects = state.update(Event::Told(Told::Since("session".into(), going)));
+
+    assert_eq!(effects, [Effect::Follow("run".into(), 0)]);
+    heard(&mut state, 1, text("Half of it."));
+    assert_eq!(words(&state), ["One?", "Half of it."]);
+}
+
+#[test]
+fn what_was_said_elsewhere_stands_above_what_is_said_now() {
+    let mut state = opened();
+    typed(&mut state, "Mine?");
+    press(&mut state, KeyCode::Enter);
+
+    state.update(Event::Told(Told::Before("session".into(), talk(&["One?", "One."], None))));
+    state.update(Event::Told(Told::Said(Box::new(said()))));
+    heard(&mut state, 1, text("Yours."));
+
+    assert_eq!(words(&state), ["One?", "One.", "Mine?", "Yours."]);
+}
+
+#[test]
+fn whoever_finds_the_session_taken_hears_that_answer_and_keeps_their_words() {
+    let mut state = opened();
+    typed(&mut state, "Mine?");
+    press(&mut state, KeyCode::Enter);
+
+    let going = talk(&["One?"], Some(run()));
+    let effects = state.update(Event::Told(Told::Taken("session".into(), going)));
+
+    assert_eq!(effects, [Effect::Follow("run".into(), 0)]);
+    assert_eq!(state.input.text(), "Mine?");
+    assert_eq!(words(&state), ["One?", ""]);
+    heard(&mut state, 1, text("One."));
+    heard(&mut state, 2, ended(RunStatus::Done));
+    let effects = press(&mut state, KeyCode::Enter);
+    let known = vec!["reply".into(), "m0".into()];
+    assert_eq!(effects, [Effect::Say("session".into(), "Mine?".into(), known)]);
 }

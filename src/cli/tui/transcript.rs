@@ -120,19 +120,41 @@ impl Transcript {
 
     /// Adds older messages before all others. What is seen stays where it is.
     pub fn prepend(&mut self, messages: Vec<Message>) {
+        self.insert(0, messages);
+    }
+
+    /// Adds the messages that are not there yet, each before the next one that is: those that nobody has
+    /// named yet come last. Says how many there were.
+    pub fn weave_in(&mut self, messages: Vec<Message>, unnamed: &MessageId) -> usize {
+        let mut before = self.position(unnamed).unwrap_or(self.entries.len());
+        let mut woven = 0;
+        for message in messages.into_iter().rev() {
+            match self.position(&message.id) {
+                Some(at) => before = at,
+                None => {
+                    self.insert(before, vec![message]);
+                    woven += 1;
+                }
+            }
+        }
+        woven
+    }
+
+    fn insert(&mut self, at: usize, messages: Vec<Message>) {
         let count = messages.len();
-        self.entries.splice(0..0, messages.into_iter().map(Entry::new));
-        self.laid.splice(0..0, std::iter::repeat_n(None, count));
-        self.top.entry += count;
-        if let Place::Top(at) = &mut self.place {
-            at.entry += count;
+        self.entries.splice(at..at, messages.into_iter().map(Entry::new));
+        self.laid.splice(at..at, std::iter::repeat_n(None, count));
+        let moved = |entry: usize| if entry >= at { entry + count } else { entry };
+        self.top.entry = moved(self.top.entry);
+        if let Place::Top(top) = &mut self.place {
+            top.entry = moved(top.entry);
         }
-        if let Wish::See(at) = &mut self.wish {
-            at.entry += count;
+        if let Wish::See(line) = &mut self.wish {
+            line.entry = moved(line.entry);
         }
-        self.selected = self.selected.map(|selected| selected + count);
+        self.selected = self.selected.map(moved);
         if let Some(found) = &mut self.found {
-            found.entry += count;
+            found.entry = moved(found.entry);
         }
     }
 

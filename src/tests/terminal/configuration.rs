@@ -255,3 +255,36 @@ fn tools_and_ends_are_seen_beside_lines_of_json_too() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_knows_whom_a_session_could_speak_with() {
+    let room = Room::bare();
+    let configure = |model: &str| {
+        room.configure(&format!("window_size: 3\nmodel: {model}\nshould_truncate_results: true\n"));
+    };
+    let check = || room.run(&["config", "check"]);
+
+    // Without any data there are the models that come with the program.
+    configure("nobody-knows-it");
+    let unknown = check();
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(78), ""), "{unknown:?}");
+    assert!(unknown.err.contains("config.yaml, line 2: "), "{unknown:?}");
+    assert!(unknown.err.contains("nobody-knows-it"), "{unknown:?}");
+    for model in ["demo", "gpt-5.1", "ollama/any", "persona:anybody"] {
+        configure(model);
+        assert!(check().good().contains("is good"), "{model}");
+    }
+    assert!(!room.data().join("greenroom.db").exists(), "nothing is made to see that");
+
+    // With it, there is what the Space has.
+    drop(room.open().await);
+    let refused = check();
+    assert_eq!((refused.code, refused.out.as_str()), (Some(78), ""), "{refused:?}");
+    assert!(refused.err.contains("There is no persona “anybody”"), "{refused:?}");
+    for model in ["demo", "persona:optimist"] {
+        configure(model);
+        check().good();
+    }
+    configure("nobody-knows-it");
+    assert_eq!(check().code, Some(78));
+}

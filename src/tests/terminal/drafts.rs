@@ -103,3 +103,27 @@ fn nothing_is_decided_on_that_was_not_shown() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("No draft was shown under this number."), "{ran:?}");
 }
+
+#[test]
+fn a_field_of_several_is_named_as_it_is_shown() {
+    let both = json!({"call": {"name": "propose_change", "input": {
+        "op": "update", "entityType": "persona", "entityId": "optimist",
+        "persona": {"name": "Ann", "systemPrompt": PROMPT},
+    }}});
+    let room = drafting(&json!([[read("optimist")], [both], [{"text": "Drafted."}]]));
+
+    let asked = room.chat_typing(&[], "Go\n/help\n/drafts\n/accept 1 0\n");
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(asked.err.contains("/accept 1 name:0 system-prompt:1,2"), "{asked:?}");
+    assert!(
+        asked.err.contains("   name: ") && asked.err.contains("   system-prompt: "),
+        "{asked:?}"
+    );
+    assert!(asked.err.contains("Say of which field: name:0,1 or system-prompt:0,1."), "{asked:?}");
+    let accepted = room.chat_typing(&[], "/drafts\n/accept 1 System-Prompt:0\n");
+
+    assert!(accepted.err.contains("Accepted: "), "{accepted:?}");
+    let server = room.serve();
+    let persona = body(&server.asked("/api/storage/personas/optimist", None));
+    assert_ne!(persona["name"], "Ann", "{persona}");
+}

@@ -292,3 +292,57 @@ fn a_long_session_comes_in_through_a_server() {
     room.run(&["export", id.trim(), "--dir", &out, "--server", &server.address]).good();
     assert!(read_json(&room.path("out/history.json")) == history, "all of it is there");
 }
+
+#[test]
+fn files_of_others_say_by_their_folder_which_session_they_are() {
+    let room = Room::new();
+    let at = |second: u32| format!("2025-01-01T00:00:0{second}Z");
+    let history = json!([
+        {"role": "system", "content": "Be brief.", "timestamp": at(3)},
+        {"role": "user", "content": "q", "timestamp": at(4)},
+        {"role": "assistant", "content": "a", "timestamp": at(5)},
+    ]);
+    let metadata = json!({
+        "model": "gpt-5.1", "conversation_manager": "sliding_window", "window_size": 20,
+        "should_truncate_results": true, "system_prompt_text": "Be brief.",
+        "system_prompt_source": "inline",
+    });
+    let (one, two) =
+        ("11111111-2222-4333-8444-555555555555", "61111111-2222-4333-8444-555555555555");
+    for folder in [one, two, "else"] {
+        room.write(&format!("sessions/{folder}/history.json"), &history.to_string());
+        room.write(&format!("sessions/{folder}/metadata.json"), &metadata.to_string());
+    }
+    let index =
+        json!([{"id": one, "created_at": at(1), "description": "Pension", "is_current": true}]);
+    room.write("sessions/index.json", &index.to_string());
+    let import = |folder: &str| {
+        let came =
+            room.run(&["import", &room.path(&format!("sessions/{folder}")).display().to_string()]);
+        assert_eq!(came.err, "", "{came:?}");
+        came.good().trim().to_owned()
+    };
+
+    assert_eq!(import(one), one);
+    assert_eq!(import(two), two);
+    let new = import("else");
+
+    assert!(uuid::Uuid::parse_str(&new).is_ok(), "{new}");
+    let listed = room.chat(&["--list-sessions", "--json"]).good();
+    let listed: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |id: &str| {
+        let session = listed.iter().find(|session| session["id"] == *id).unwrap();
+        (session["createdAt"].clone(), session["description"].clone(), session["turns"].clone())
+    };
+    assert_eq!(told(one), (json!("2025-01-01T00:00:01.000Z"), json!("Pension"), json!(1)));
+    assert_eq!(told(two), (json!("2025-01-01T00:00:03.000Z"), json!(""), json!(1)));
+    assert_eq!(told(&new), (json!("2025-01-01T00:00:03.000Z"), json!(""), json!(1)));
+    // Another shape of the same list.
+    let index = json!({"sessions": {two: {"id": two, "created_at": at(2)}}});
+    room.write("sessions/index.json", &index.to_string());
+    let other = Room::new();
+    other.run(&["import", &room.path(&format!("sessions/{two}")).display().to_string()]).good();
+    let listed = other.chat(&["--list-sessions", "--json"]).good();
+    assert!(listed.contains("2025-01-01T00:00:02.000Z"), "{listed}");
+}

@@ -1,9 +1,11 @@
 //! Words as they come, stopping them, and what of a session is sent.
 
+use std::process::Stdio;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::program::{PATIENCE, Room, read_json};
+use super::program::{Going, PATIENCE, Room, read_json};
 
 fn endless() -> Value {
     json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 5}}]])
@@ -166,4 +168,56 @@ fn ctrl_c_is_heard_while_something_is_being_said() {
 
     assert_eq!(ran.code, Some(130), "{ran:?}");
     assert!(began.elapsed() < PATIENCE, "it waited for the server");
+}
+
+#[test]
+fn a_disk_that_is_full_is_told() {
+    let room = Room::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = room.command(&["chat", "--single", "What is 2 + 2?"]);
+    command.stdout(full);
+
+    let output = command.output().unwrap();
+
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("greenroom: Nothing can be printed: "), "{told}");
+}
+
+#[test]
+fn what_an_answer_took_is_told_as_people_read_it() {
+    let usage = json!({"usage": {"input": 12_345, "output": 7}});
+    let room = Room::new().playing(&json!([[{"text": "Yes."}, usage]]));
+
+    let ran = room.chat(&["--single", "--verbose", "Hi"]);
+
+    assert!(ran.err.contains("12\u{202f}345 in"), "{ran:?}");
+    assert!(!ran.err.contains("u{202f}"), "{ran:?}");
+}
+
+#[test]
+fn why_an_answer_is_cut_stands_on_a_line_of_its_own() {
+    let room = Room::new().playing(&endless());
+    let mut server = room.serve();
+    let mut command = room.command(&["chat", "--single", "Tell me everything."]);
+    command.stderr(Stdio::null());
+    let mut going = Going::of(command);
+    going.until("word word");
+
+    server.kill();
+    going.until("\n");
+
+    assert!(going.out.trim_end_matches('\n').ends_with("word "), "{}", going.out);
+}
+
+#[test]
+fn a_script_that_is_not_there_is_named_and_an_empty_name_is_none() {
+    let room = Room::new();
+
+    let missing = room.chat_in(&["--single", "Hi"], &[("GREENROOM_DEMO_SCRIPT", "no/such.json")]);
+    let empty = room.chat_in(&["--single", "What is 2 + 2?"], &[("GREENROOM_DEMO_SCRIPT", "")]);
+
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.err.contains("no/such.json: "), "{missing:?}");
+    assert!(empty.good().contains('4'));
 }

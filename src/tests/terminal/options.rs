@@ -226,15 +226,27 @@ fn shells_are_helped() {
     for shell in ["bash", "zsh", "fish"] {
         let script = room.run(&["completions", shell]).good();
         assert!(script.contains("list-sessions"), "{shell}");
+        assert!(!script.contains("sandbox-worker"), "{shell}");
+        assert!(script.contains("summarizing"), "{shell} knows what can be chosen");
         let wrapper = room.run(&["shell-init", shell]).good();
         assert!(wrapper.contains("GREENROOM_SESSION_ID RETIRE_CURRENT_SESSION_ID"), "{shell}");
     }
     assert_eq!(room.run(&["completions", "nonsense"]).code, Some(2));
     let page = room.run(&["man", "chat"]).good();
     assert!(page.contains(".TH") && page.contains("window\\-size"), "{page}");
-    assert_eq!(room.run(&["man", "nonsense"]).code, Some(2));
+    assert!(!page.contains("EXTRA") && page.contains(".SH \"EXIT CODES\"\n.nf\n"), "{page}");
+    assert!(page.contains(".SH \"EXAMPLES\"\n.nf\n  greenroom chat \\-\\-new"), "{page}");
+    let explain = room.run(&["man", "config", "explain"]).good();
+    assert!(explain.contains(".TH") && explain.contains("where it comes from"), "{explain}");
+    assert_eq!(room.run(&["man", "config-explain"]).good(), explain);
+    room.run(&["man", "shell-init"]).good();
+    for odd in [&["man", "nonsense"][..], &["man", "config", "x"], &["man", "sandbox-worker"]] {
+        assert_eq!(room.run(odd).code, Some(2), "{odd:?}");
+    }
     let folder = room.path("man").display().to_string();
     room.run(&["man", "--dir", &folder]).good();
     assert!(room.path("man").join("greenroom-chat.1").exists());
+    let explain = std::fs::read_to_string(room.path("man").join("greenroom-config-explain.1"));
+    assert!(explain.unwrap().contains("where it comes from"));
     assert!(!room.path("man").join("greenroom-help-chat.1").exists());
 }

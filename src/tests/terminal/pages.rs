@@ -53,3 +53,43 @@ async fn a_session_is_listed_read_and_brought_back() {
     assert!(!house.get("/bin").await.text.contains("Pension"));
     assert!(!house.get("/terminal?deleted=1").await.text.contains("Pension"));
 }
+
+#[tokio::test]
+async fn an_answer_that_is_being_given_is_marked_so_that_it_grows_where_it_stands() {
+    let house = House::new().await;
+    let house =
+        house.playing(&json!({"answers": [[{"text": "Whole."}], [{"text": "Half "}, "stall"]]}));
+    let settings = json!({"model": "demo", "windowSize": 5, "shouldTruncateResults": true});
+    let new = json!({"settings": settings});
+    let session = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
+    let id = session["id"].as_str().unwrap();
+    let path = format!("/api/terminal/sessions/{id}/messages");
+    let said = house.call(Method::POST, &path, json!({"content": "First words?"})).await.good();
+    let run = said["run"]["id"].as_str().unwrap().into();
+    house.state.agent.ended(&house.state.scope, &run).await.unwrap();
+    let first = said["run"]["replyId"].as_str().unwrap();
+    let still = house.get(&format!("/terminal/{id}")).await.text;
+    assert!(!still.contains("data-live") && !still.contains("data-follow"), "{still}");
+
+    let said = house.call(Method::POST, &path, json!({"content": "And then?"})).await.good();
+    let (run, reply) = (said["run"]["id"].as_str().unwrap(), &said["run"]["replyId"]);
+    let page = house.get(&format!("/terminal/{id}")).await.text;
+
+    assert!(page.contains(&format!("data-follow=\"{run}\"")), "{page}");
+    let turn = |page: &str, id: &str| {
+        let begin = page.split(&format!("id=\"turn-{id}\"")).nth(1).unwrap();
+        begin.split('>').next().unwrap().to_owned()
+    };
+    assert!(turn(&page, reply.as_str().unwrap()).contains("data-live"), "{page}");
+    assert!(!turn(&page, first).contains("data-live"), "{page}");
+    // Where programs run nobody needs a link to see more.
+    let without = page.split("<noscript>").nth(1).unwrap().split("</noscript>").next().unwrap();
+    assert!(without.contains("Show what came since"), "{page}");
+    // Earlier messages do not grow.
+    let earlier = house.get(&format!("/terminal/{id}?until={first}")).await.text;
+    assert!(!earlier.contains("data-follow") && !earlier.contains("data-live"), "{earlier}");
+    let list = house.get("/terminal").await.text;
+    assert!(list.contains("“First words?”") && list.contains(&id[..8]), "{list}");
+    let run = run.into();
+    house.state.agent.stop(&house.state.scope, &run).await.unwrap();
+}

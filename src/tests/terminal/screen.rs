@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::program::{PATIENCE, Room};
+use super::program::{Going, PATIENCE, Room};
 
 /// A terminal in which a command runs. When that has ended, its code is shown.
 struct Window {
@@ -100,7 +100,12 @@ impl Window {
 
     /// Waits for the end, sees that the terminal is as it was, and says what was printed last.
     fn left(&self) -> String {
-        let seen = self.sees("left with 0");
+        self.left_with(0)
+    }
+
+    /// The same for an end with this code.
+    fn left_with(&self, code: u8) -> String {
+        let seen = self.sees(&format!("left with {code}"));
         assert_eq!(self.shown("#{alternate_on} #{mouse_any_flag} #{cursor_flag}"), "0 0 1");
         seen
     }
@@ -183,7 +188,7 @@ fn a_person_talks_reads_and_leaves() {
     // Leaving tells how to come back, and coming back shows what was said.
     window.sees("Ctrl-C again leaves.");
     window.press(&["C-c"]);
-    let seen = window.left();
+    let seen = window.left_with(130);
     let resume = seen.lines().find_map(|line| line.split_once("--session ")).expect(&seen).1;
     let again = Window::open(&room, &format!("--session {resume}"));
     again.sees("Stopped. What was said is kept.");
@@ -311,6 +316,9 @@ fn the_terminal_is_given_back_when_the_program_is_ended_from_outside() {
     let room = Room::new();
     let window = Window::open(&room, "");
     window.sees("Say something");
+    window.write("What is 2 + 2?");
+    window.press(&["Enter"]);
+    window.until("an answer", |seen| seen.contains(" out · ") && seen.contains("─ ready"));
     let shell = window.shown("#{pane_pid}");
     let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
     let program = children.split_whitespace().next().unwrap().parse().unwrap();
@@ -318,7 +326,7 @@ fn the_terminal_is_given_back_when_the_program_is_ended_from_outside() {
     let program = rustix::process::Pid::from_raw(program).unwrap();
     rustix::process::kill_process(program, rustix::process::Signal::TERM).unwrap();
 
-    assert!(window.left().contains("Resume it with: greenroom chat --session"));
+    assert!(window.left_with(130).contains("Resume it with: greenroom chat --session"));
 }
 
 #[test]
@@ -428,5 +436,124 @@ fn ctrl_c_is_heard_before_an_answer_begins() {
     window.sees("The answer is stopped as soon as it begins. Ctrl-C again leaves.");
     window.press(&["C-c"]);
 
+    // Something was said, though nobody heard it.
+    assert!(window.left_with(130).contains("Resume it with"));
+}
+
+fn ticking() -> Value {
+    json!([{"repeat": {"times": 1_000_000, "text": "tick ", "every_ms": 5}}])
+}
+
+/// Another terminal talks in the session that is open in this one.
+fn two_talk_in_one_session(room: &Room) {
+    let slow = json!({"loop": true, "answers": [ticking()]});
+    let slow = room.write("slow.json", &slow.to_string());
+    let window = Window::open(room, "");
+    window.sees("Say something");
+    window.write("Mine?");
+    window.press(&["Enter"]);
+    window.until("an answer", |seen| seen.contains("Short.") && seen.contains("─ ready"));
+    let listed = room.chat(&["--list-sessions", "--json"]).good();
+    let listed: Value = serde_json::from_str(listed.trim()).unwrap();
+    let id = listed["id"].as_str().unwrap();
+
+    // What they say comes by itself, with its answer.
+    room.chat(&["--single", "--session", id, "Theirs, first?"]).good();
+    window.until("their words", |seen| {
+        seen.contains("Theirs, first?") && seen.matches("Short.").count() == 2
+    });
+
+    // Whoever is faster is heard first, and what was written waits in the field.
+    let mut command = room.command(&["chat", "--single", "--session", id, "Theirs, second?"]);
+    command.env("GREENROOM_DEMO_SCRIPT", slow);
+    let mut going = Going::of(command);
+    going.until("tick");
+    window.write("Mine, too?");
+    window.press(&["Enter"]);
+    window.until("their answer", |seen| {
+        let heard = seen.contains("Theirs, second?") && seen.contains("tick tick");
+        heard && seen.contains("> Mine, too?")
+    });
+    going.signal(rustix::process::Signal::INT);
+    going.end();
+    let seen = window.sees("Stopped. What was said is kept.");
+    assert!(seen.contains("> Mine, too?"), "{seen}");
+    window.press(&["C-c"]);
+    window.sees("Up brings back what you wrote. Ctrl-C again leaves.");
+    window.press(&["C-c"]);
+    window.left_with(130);
+}
+
+#[test]
+fn what_another_terminal_says_in_the_session_is_seen() {
+    two_talk_in_one_session(&Room::new().playing(&json!([[{"text": "Short."}]])));
+}
+
+#[test]
+fn what_another_terminal_says_to_a_server_is_seen() {
+    let short = json!([{"text": "Short."}]);
+    let room = Room::new().playing(&json!([short, short, ticking()]));
+    let _server = room.serve();
+    two_talk_in_one_session(&room);
+}
+
+#[test]
+fn line_by_line_what_another_terminal_says_is_shown_before_one_speaks() {
+    let room = Room::new().playing(&json!([[{"text": "Short."}]]));
+    let slow = json!({"loop": true, "answers": [ticking()]});
+    let slow = room.write("slow.json", &slow.to_string());
+    let window = Window::open(&room, "--plain");
+    window.sees("/help says more.");
+    window.write("Mine?");
+    window.press(&["Enter"]);
+    window.sees("Short.");
+    let listed = room.chat(&["--list-sessions", "--json"]).good();
+    let listed: Value = serde_json::from_str(listed.trim()).unwrap();
+    let id = listed["id"].as_str().unwrap();
+    room.chat(&["--single", "--session", id, "Theirs, first?"]).good();
+    let mut command = room.command(&["chat", "--single", "--session", id, "Theirs, second?"]);
+    command.env("GREENROOM_DEMO_SCRIPT", slow);
+    let mut going = Going::of(command);
+    going.until("tick");
+
+    window.write("Mine, too?");
+    window.press(&["Enter"]);
+    window.sees("tick tick");
+    going.signal(rustix::process::Signal::INT);
+    going.end();
+
+    let seen = window.sees("What you wrote was not sent.");
+    let at = |text: &str| seen.find(text).unwrap_or_else(|| panic!("no {text}: {seen}"));
+    assert!(at("Meanwhile, from elsewhere:") < at("> Theirs, first?"), "{seen}");
+    assert!(at("> Theirs, first?") < at("> Theirs, second?"), "{seen}");
+    assert!(at("> Theirs, second?") < at("Somebody else is being answered here:"), "{seen}");
+    window.press(&["C-d"]);
     window.left();
+}
+
+#[test]
+fn a_session_that_was_only_opened_is_not_kept() {
+    let room = Room::new();
+    let window = Window::open(&room, "");
+    window.sees("Say something");
+    window.press(&["F2"]);
+    window.sees("Sessions (1)");
+    window.press(&["n"]);
+    window.sees("Say something");
+    window.press(&["C-d"]);
+    assert!(window.left().contains("Nothing was said, so no session is kept."));
+    let plain = Window::open(&room, "--plain");
+    plain.sees("/help says more.");
+    plain.press(&["C-d"]);
+    plain.left();
+    let named = Window::open(&room, "--new-session --description Plans");
+    named.sees("Say something");
+    named.press(&["C-d"]);
+    assert!(named.left().contains("Resume it with"));
+    let script = room.chat_typing(&["--new-session"], "");
+
+    let kept = room.chat(&["--list-sessions"]).good();
+
+    assert_eq!(kept.lines().count(), 3, "the named one and the script's: {kept}");
+    assert!(kept.contains("Plans") && kept.contains(&script.session()), "{kept}");
 }

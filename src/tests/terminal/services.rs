@@ -166,6 +166,40 @@ async fn what_a_model_cannot_read_is_summed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_turn_that_had_a_summary_made_tells_what_that_took_and_the_day_pays_for_it_once() {
+    let (room, fake) = (Room::new(), FakeService::start().await);
+    let words = ["--single", "--model", "gpt-5.1", "--window-size", "2"];
+    let words = [&words[..], &["--conversation-manager", "summarizing"]].concat();
+    let answer = || Reply::stream(wire::answer(Dialect::OpenaiResponses, "Yes."));
+    let mut session = String::new();
+    for said in ["One", "Two", "Three"] {
+        // The third one has the first exchange summed up before it is answered.
+        fake.play(std::iter::repeat_with(answer).take(if said == "Three" { 2 } else { 1 }));
+        let ran = asking(&room, &fake, &[&words[..], &[said]].concat()).await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        session = ran.session();
+    }
+    let local = room.open().await;
+
+    let record = local.agent().terminal_record(local.scope(), &session.as_str().into()).await;
+    let store = local.agent().store();
+    let days = store.read(&local.scope().space).await.unwrap().usage_since(0).await.unwrap();
+
+    let turns = record.unwrap().metadata.turns;
+    let told = |turn: &greenroom::domain::terminal::TurnRecord| {
+        (turn.tokens.prompt.unwrap(), turn.tokens.completion.unwrap(), turn.cost_usd.unwrap())
+    };
+    let (one, two, three) = (told(&turns[0]), told(&turns[1]), told(&turns[2]));
+    assert!(one.2 > 0.0, "it has a price: {one:?}");
+    assert_eq!(one, two);
+    // Each asking took the same there.
+    assert_eq!((three.0, three.1), (2 * one.0, 2 * one.1));
+    assert!((three.2 - 2.0 * one.2).abs() < 1e-9, "{three:?} beside {one:?}");
+    let read: u64 = days.iter().map(|day| day.sum.input_tokens).sum();
+    assert_eq!(read, 4 * one.0, "nothing is counted twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_results_of_earlier_exchanges_are_cut_where_that_is_wanted() {
     let dialect = Dialect::OpenaiChat;
     let file = json!({"path": "a.txt", "content": "some words\n".repeat(500)});

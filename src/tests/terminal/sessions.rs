@@ -69,7 +69,7 @@ fn a_session_is_found_by_its_beginning_and_by_its_name() {
     let several = said("Savings plan");
     assert_eq!(several.code, Some(66), "{several:?}");
     assert!(several.err.contains(&one[..8]) && several.err.contains(&two[..8]), "{several:?}");
-    assert_eq!(said(&one[..2]).code, Some(66), "so few letters name nothing");
+    assert_eq!(said("z").code, Some(66), "no identifier begins so");
 }
 
 #[test]
@@ -381,4 +381,29 @@ async fn sessions_are_kept_in_postgres_too() {
     other.until("word word");
     other.signal(Signal::INT);
     assert_eq!(other.end().code, Some(130));
+}
+
+#[test]
+fn one_letter_is_enough_where_no_other_session_begins_with_it() {
+    let room = Room::new();
+    let mut ids: Vec<String> = Vec::new();
+    // Sooner or later two begin alike.
+    while ids.iter().all(|one| ids.iter().filter(|id| id[..1] == one[..1]).count() < 2) {
+        ids.push(room.chat(&["--single", "--new-session", "Hi"]).session());
+    }
+    let shared = ids.last().unwrap()[..1].to_owned();
+
+    let several = room.chat(&["--single", "--session", &shared, "Hi"]);
+
+    assert_eq!(several.code, Some(66), "{several:?}");
+    for id in ids.iter().filter(|id| id.starts_with(&shared)) {
+        assert!(several.err.contains(&id[..8]), "{several:?}");
+    }
+    for id in ids.iter().filter(|id| !id.starts_with(&shared)) {
+        let one = room.chat(&["--single", "--session", &id[..1], "Hi"]);
+        assert_eq!((one.code, one.session()), (Some(0), id.clone()), "{one:?}");
+    }
+    // What one is called counts more than how others begin.
+    room.chat(&["--session", &ids[0], "--description", &shared]).good();
+    assert_eq!(room.chat(&["--single", "--session", &shared, "Hi"]).session(), ids[0]);
 }

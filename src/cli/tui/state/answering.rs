@@ -8,10 +8,10 @@ use crate::{
     cli::example::told_missing,
     domain::{
         event::{RunEvent, Stamped, fold, not_ready},
-        id::RunId,
+        id::{ConversationId, MessageId, RunId},
         message::{Message, Part, PartBody, Role},
         run::{Run, Spent},
-        terminal::Said,
+        terminal::{Said, TerminalTalk},
         timestamp::Timestamp,
     },
 };
@@ -22,11 +22,69 @@ const UNNAMED: &str = "being-said";
 impl State {
     /// Says what is written.
     pub fn say(&mut self, words: String) -> Vec<Effect> {
+        let known = self.known();
         self.transcript.push(spoken(&words));
         self.transcript.unselect();
         self.transcript.to_end();
         self.answer = Answer::Asked { words: words.clone(), pace: Pace::Steady };
-        vec![Effect::Say(self.session.id.clone(), words)]
+        vec![Effect::Say(self.session.id.clone(), words, known)]
+    }
+
+    /// The last messages that are known: an answer that failed before its first word was not kept.
+    fn known(&self) -> Vec<MessageId> {
+        self.transcript.messages().rev().take(2).map(|message| message.id.clone()).collect()
+    }
+
+    /// Looks whether something was said from elsewhere. An answer that goes on here tells of itself.
+    pub(super) fn glance(&self) -> Vec<Effect> {
+        match self.answer {
+            Answer::Idle => vec![Effect::Glance(self.session.id.clone(), self.known())],
+            Answer::Asked { .. } | Answer::Going(_) => Vec::new(),
+        }
+    }
+
+    /// Shows what was said from elsewhere, and hears what is being answered.
+    pub(super) fn since(&mut self, session: &ConversationId, talk: TerminalTalk) -> Vec<Effect> {
+        if *session != self.session.id || self.answer != Answer::Idle {
+            return Vec::new();
+        }
+        self.weave_in(talk).map(|run| self.follow(&run)).into_iter().collect()
+    }
+
+    /// Shows what was said from elsewhere above what a person says now.
+    pub(super) fn before(&mut self, session: &ConversationId, talk: TerminalTalk) {
+        if *session == self.session.id && matches!(self.answer, Answer::Asked { .. }) {
+            self.weave_in(talk);
+        }
+    }
+
+    /// What was said elsewhere is being answered: that is heard first, and what a person wrote waits.
+    pub(super) fn taken(&mut self, session: &ConversationId, talk: TerminalTalk) -> Vec<Effect> {
+        if *session != self.session.id || !matches!(self.answer, Answer::Asked { .. }) {
+            return Vec::new();
+        }
+        self.take_back();
+        let run = self.weave_in(talk);
+        let told = match &run {
+            Some(_) => "Somebody else is being answered here. What you wrote waits in the field.",
+            None => "Somebody else was answered here meanwhile. Send yours again.",
+        };
+        self.tell(told, Tone::Quiet);
+        run.map(|run| self.follow(&run)).into_iter().collect()
+    }
+
+    /// Puts what is not shown yet to where it was said, and gives the run that goes on.
+    fn weave_in(&mut self, talk: TerminalTalk) -> Option<Run> {
+        let going = talk.going_on().cloned();
+        let over = talk.run.clone().filter(|run| run.status.is_over());
+        let woven = self.transcript.weave_in(talk.messages, &UNNAMED.into());
+        if let Some(run) = over {
+            self.transcript.end(&run.reply_id, Ending::of(run.status, run.error.as_ref()));
+        }
+        if woven > 0 {
+            self.tell("Something was said here from elsewhere.", Tone::Quiet);
+        }
+        going
     }
 
     pub(super) fn said(&mut self, said: Said) -> Vec<Effect> {
@@ -53,13 +111,18 @@ impl State {
     }
 
     pub(super) fn not_said(&mut self, why: &str) {
+        self.take_back();
+        self.tell(why, Tone::Wrong);
+    }
+
+    /// Brings what was not kept back into the field.
+    fn take_back(&mut self) {
         if let Answer::Asked { words, .. } = std::mem::replace(&mut self.answer, Answer::Idle) {
             self.transcript.remove(&UNNAMED.into());
             if self.input.is_empty() {
                 self.input.replace(&words);
             }
         }
-        self.tell(why, Tone::Wrong);
     }
 
     /// Folds what a run tells into its message.
