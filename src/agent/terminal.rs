@@ -160,6 +160,7 @@ impl Agent {
         scope: &Scope,
         id: &ConversationId,
     ) -> Result<bool, ApiError> {
+        self.terminal(scope, id).await?;
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(id)).await?;
         let gone = link.discard_terminal(id).await?;

@@ -371,6 +371,7 @@ async fn the_document_describes_every_route() {
             "/api/terminal/problems",
             "/api/terminal/sessions",
             "/api/terminal/sessions/{sessionId}",
+            "/api/terminal/sessions/{sessionId}/discard",
             "/api/terminal/sessions/{sessionId}/drafts",
             "/api/terminal/sessions/{sessionId}/messages",
             "/api/terminal/sessions/{sessionId}/record",

@@ -443,3 +443,7 @@ mod tests;
 #[cfg(test)]
 #[path = "older_tests.rs"]
 mod older_tests;
+
+#[cfg(test)]
+#[path = "elsewhere_tests.rs"]
+mod elsewhere_tests;

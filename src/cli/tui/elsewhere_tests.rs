@@ -1,0 +1,96 @@
+//! What is said in an open session by others.
+
+use crossterm::event::KeyCode;
+
+use super::*;
+use crate::{
+    cli::tui::scene::{self, ended, opened, press, run, said, text, typed},
+    domain::{
+        event::RunEvent,
+        message::Message,
+        run::{Run, RunStatus},
+    },
+};
+
+fn heard(state: &mut State, seq: u64, event: RunEvent) -> Vec<Effect> {
+    state.update(Event::Told(Told::Heard("run".into(), Box::new(scene::stamped(seq, event)))))
+}
+
+fn words(state: &State) -> Vec<String> {
+    state.transcript.messages().map(Message::text).collect()
+}
+
+/// What was said: a question and its answer for each, and the run that was last begun.
+fn talk(said: &[&str], run: Option<Run>) -> Box<TerminalTalk> {
+    let role = |at: usize| if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+    let said = said.iter().enumerate();
+    let messages = said.map(|(at, text)| scene::message(&format!("m{at}"), role(at), text));
+    Box::new(TerminalTalk { messages: messages.collect(), earlier: None, run })
+}
+
+#[test]
+fn what_is_said_elsewhere_is_looked_for_while_nothing_goes_on_and_shown_once() {
+    let mut state = opened();
+    let effects = state.update(Event::Glance);
+    assert_eq!(effects, [Effect::Glance("session".into(), Vec::new())]);
+
+    for _ in 0..2 {
+        let since = Told::Since("session".into(), talk(&["One?", "One."], None));
+        assert_eq!(state.update(Event::Told(since)), []);
+    }
+    let other = Told::Since("other".into(), talk(&["a", "b", "c"], None));
+    state.update(Event::Told(other));
+
+    assert_eq!(words(&state), ["One?", "One."]);
+    let effects = state.update(Event::Glance);
+    assert_eq!(effects, [Effect::Glance("session".into(), vec!["m1".into(), "m0".into()])]);
+    let mut state = scene::answering();
+    assert_eq!(state.update(Event::Glance), [], "an answer that goes on tells of itself");
+    state.update(Event::Told(Told::Since("session".into(), talk(&["One?"], None))));
+    assert_eq!(words(&state), ["Hello", "Good day, "]);
+}
+
+#[test]
+fn an_answer_that_was_asked_for_elsewhere_is_heard_here() {
+    let mut state = opened();
+    let mut going = talk(&["One?"], Some(run()));
+    going.messages.push(scene::message("reply", Role::Assistant, "Half"));
+
+    let effects = state.update(Event::Told(Told::Since("session".into(), going)));
+
+    assert_eq!(effects, [Effect::Follow("run".into(), 0)]);
+    heard(&mut state, 1, text("Half of it."));
+    assert_eq!(words(&state), ["One?", "Half of it."]);
+}
+
+#[test]
+fn what_was_said_elsewhere_stands_above_what_is_said_now() {
+    let mut state = opened();
+    typed(&mut state, "Mine?");
+    press(&mut state, KeyCode::Enter);
+
+    state.update(Event::Told(Told::Before("session".into(), talk(&["One?", "One."], None))));
+    state.update(Event::Told(Told::Said(Box::new(said()))));
+    heard(&mut state, 1, text("Yours."));
+
+    assert_eq!(words(&state), ["One?", "One.", "Mine?", "Yours."]);
+}
+
+#[test]
+fn whoever_finds_the_session_taken_hears_that_answer_and_keeps_their_words() {
+    let mut state = opened();
+    typed(&mut state, "Mine?");
+    press(&mut state, KeyCode::Enter);
+
+    let going = talk(&["One?"], Some(run()));
+    let effects = state.update(Event::Told(Told::Taken("session".into(), going)));
+
+    assert_eq!(effects, [Effect::Follow("run".into(), 0)]);
+    assert_eq!(state.input.text(), "Mine?");
+    assert_eq!(words(&state), ["One?", ""]);
+    heard(&mut state, 1, text("One."));
+    heard(&mut state, 2, ended(RunStatus::Done));
+    let effects = press(&mut state, KeyCode::Enter);
+    let known = vec!["reply".into(), "m0".into()];
+    assert_eq!(effects, [Effect::Say("session".into(), "Mine?".into(), known)]);
+}
