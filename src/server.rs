@@ -4,6 +4,7 @@ mod access;
 mod assets;
 mod counts;
 mod guard;
+mod framing;
 mod listen;
 mod modes;
 mod pace;

@@ -158,24 +158,44 @@ async fn where_a_request_ends_is_never_in_doubt() {
         "Content-Length: 99999999999999999999",
         "Content-Length: \u{ff15}",
         "Content-Length: 5\r\nTransfer-Encoding: gzip",
+    // What is made when its end is in no doubt.
+    let (json, personas) = (r#"{"name": "Made"}"#, "/api/storage/personas");
+    let body = format!("{:x}\r\n{json}\r\n0\r\n\r\n", json.len());
+    let ask = async |lengths: &str| {
+        let words = format!(
+            "POST {personas} HTTP/1.1\r\nHost: {address}\r\n\
+             Content-Type: application/json\r\n{lengths}\r\n\r\n{body}\
+             GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        );
+        let address = address.clone();
+        tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes())).await.unwrap()
+    };
+    let made = async || {
+        let all = server.get(personas).await;
+        all["items"].as_array().unwrap().iter().filter(|one| one["name"] == "Made").count()
+    };
+    let taken = ask("Transfer-Encoding: chunked").await;
+    assert!(taken.starts_with("HTTP/1.1 201 "), "{taken}");
+    assert_eq!((made().await, taken.matches("HTTP/1.1 ").count()), (1, 1), "{taken}");
         "Transfer-Encoding: gzip",
         "Transfer-Encoding: \"chunked\"",
         "Transfer-Encoding: chunked\0\r\nContent-Length: 5",
+        "transfer-encoding: chunked\r\nX: y\r\ncontent-length: 0",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: identity, chunked",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding\0: chunked\r\nContent-Length: 5",
         "Transfer Encoding: chunked\r\nContent-Length: 5",
         ": chunked\r\nContent-Length: 5",
     ] {
-        let words = format!(
-            "POST /api/storage/personas HTTP/1.1\r\nHost: {address}\r\n\
-             Content-Type: application/json\r\n{lengths}\r\n\r\n0\r\n\r\n\
-             GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-        );
-        let (address, shown) = (address.clone(), lengths.escape_debug().to_string());
-        let answer = tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes()));
-        let answer = answer.await.unwrap();
+        let shown = lengths.escape_debug().to_string();
+        let answer = ask(lengths).await;
 
         // One answer, and the connection is closed: what came after was never read as a request.
         assert!(answer.starts_with("HTTP/1.1 400 "), "{shown}: {answer}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{shown}: {answer}");
     }
 }
+        assert_eq!(made().await, 1, "{shown}: it was made");
