@@ -138,6 +138,7 @@ pub fn router(state: AppState, hosts: Hosts) -> Router {
         .merge(api)
         .leptos_routes(&state, routes, page_shell)
         .fallback(assets::serve_or_not_found)
+        .layer(middleware::from_fn(api::read_of_function))
         .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
         .merge(files)
         .with_state(state)
