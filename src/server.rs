@@ -1,10 +1,11 @@
 //! The HTTP server: pages, API and files behind the same guards.
 
 mod access;
+mod arriving;
 mod assets;
 mod counts;
-mod guard;
 mod framing;
+mod guard;
 mod listen;
 mod modes;
 mod pace;
@@ -23,8 +24,7 @@ pub use rules::{class_of, named as named_addresses};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower_http::{
-    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer,
-    timeout::RequestBodyTimeoutLayer, trace::TraceLayer,
+    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer, trace::TraceLayer,
 };
 
 use crate::{
@@ -142,7 +142,7 @@ pub fn router(state: AppState, hosts: Hosts) -> Router {
         .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
         .merge(files)
         .with_state(state)
-        .layer(RequestBodyTimeoutLayer::new(body_time))
+        .layer(middleware::from_fn_with_state(body_time, arriving::pace))
         .layer(middleware::from_fn_with_state(access, access::admit))
         .layer(CsrfLayer::new())
         .layer(middleware::from_fn(api::put_into_words))
