@@ -53,7 +53,7 @@ use aide::{
 use axum::{Extension, Json, Router};
 pub use document::told;
 pub use error::put_into_words;
-pub use extract::MAX_BODY_BYTES;
+pub use extract::{MAX_BODY_BYTES, read_of_function};
 
 use crate::state::AppState;
 

@@ -1,8 +1,10 @@
 //! The HTTP server: pages, API and files behind the same guards.
 
 mod access;
+mod arriving;
 mod assets;
 mod counts;
+mod framing;
 mod guard;
 mod listen;
 mod modes;
@@ -22,8 +24,7 @@ pub use rules::{class_of, named as named_addresses};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower_http::{
-    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer,
-    timeout::RequestBodyTimeoutLayer, trace::TraceLayer,
+    catch_panic::CatchPanicLayer, csrf::CsrfLayer, limit::RequestBodyLimitLayer, trace::TraceLayer,
 };
 
 use crate::{
@@ -137,10 +138,11 @@ pub fn router(state: AppState, hosts: Hosts) -> Router {
         .merge(api)
         .leptos_routes(&state, routes, page_shell)
         .fallback(assets::serve_or_not_found)
+        .layer(middleware::from_fn(api::read_of_function))
         .layer(RequestBodyLimitLayer::new(api::MAX_BODY_BYTES))
         .merge(files)
         .with_state(state)
-        .layer(RequestBodyTimeoutLayer::new(body_time))
+        .layer(middleware::from_fn_with_state(body_time, arriving::pace))
         .layer(middleware::from_fn_with_state(access, access::admit))
         .layer(CsrfLayer::new())
         .layer(middleware::from_fn(api::put_into_words))

@@ -53,7 +53,7 @@ pub struct Access {
     pub trusted: Vec<IpAddr>,
     /// How often it is looked whether whoever listens to a stream is still welcome.
     pub recheck: Duration,
-    /// How long a client may be silent while it sends a body.
+    /// How long a client may be silent while it sends a body, and how far it may fall behind a slow line.
     pub body_time: Duration,
     /// The hash of what opens a server that is opened by a link, until somebody used it.
     entrance: Mutex<Option<String>>,

@@ -37,7 +37,10 @@ async fn write_all(store: &Store, round: &LogRound) -> Result<KeptRound, StoreEr
         match store.keep_round(round).await {
             Ok(kept) => return Ok(kept),
             Err(
-                error @ (StoreError::Unavailable(_) | StoreError::NotReady | StoreError::Contended),
+                error @ (StoreError::Unavailable(_)
+                | StoreError::DiskFull(_)
+                | StoreError::NotReady
+                | StoreError::Contended),
             ) => {
                 if !told {
                     tracing::error!(%error, "the log of runs cannot be written; trying again");

@@ -79,9 +79,10 @@ pub enum ToolError {
 impl From<ApiError> for ToolError {
     fn from(error: ApiError) -> Self {
         match error {
-            ApiError::Unavailable | ApiError::Offline | ApiError::Internal { .. } => {
-                Self::Fatal(error)
-            }
+            ApiError::Unavailable
+            | ApiError::DiskFull
+            | ApiError::Offline
+            | ApiError::Internal { .. } => Self::Fatal(error),
             ApiError::Conflict(conflict) => Self::TellModel(format!(
                 "The person changed the same passage of the {} meanwhile. Read it again before you \
                  change it. It now says:\n{}",

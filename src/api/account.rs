@@ -104,7 +104,10 @@ async fn change_password(
     let session = caller.session().unwrap_or_default();
     let changed =
         state.accounts.change_password(&caller.scope, session, words, &visit.address).await;
-    let done = Some("Your password is changed. Every other browser is signed out.");
+    let done = Some(
+        "Your password is changed. Every other browser is signed out. API tokens stay: revoke those that \
+         somebody else may have.",
+    );
     let tried = changed.map(|()| Said { done, ..Said::default() });
     after(&state, &caller, &headers, tried).await
 }
@@ -125,12 +128,15 @@ async fn end_session(
 async fn make_token(
     Sent { state, caller, visit, headers, fields }: Sent,
 ) -> Result<Response, ApiError> {
-    let new = NewToken {
-        name: fields.get("name").to_owned(),
-        scope: TokenScope::from_word(fields.get("scope")),
-        days: fields.get("days").trim().parse().unwrap_or_default(),
+    let made = match TokenScope::from_word(fields.get("scope")) {
+        Some(scope) => {
+            let name = fields.get("name").to_owned();
+            let days = fields.get("days").trim().parse().unwrap_or_default();
+            let new = NewToken { name, scope, days };
+            state.accounts.make_token(&caller.scope, new, &visit.address).await
+        }
+        None => Err(ApiError::invalid("scope", "A token may read, or read and write.")),
     };
-    let made = state.accounts.make_token(&caller.scope, new, &visit.address).await;
     let tried = made.map(|token| Said { token: Some(token), ..Said::default() });
     after(&state, &caller, &headers, tried).await
 }

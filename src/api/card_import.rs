@@ -11,7 +11,7 @@ use aide::{
 use axum::{
     Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, FromRequest, Multipart, Request, multipart::MultipartError},
+    extract::{FromRequest, Multipart, Request, multipart::MultipartError},
     http::StatusCode,
     response::{IntoResponse, Redirect},
     routing::post,
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::{
     chat_import::{refused_at, unreadable_file},
-    extract::Created,
+    extract::{Created, taking},
 };
 use crate::{
     cards::{self, Card, MAX_FILE_BYTES},
@@ -52,10 +52,9 @@ const SAID: &str = "Hello.";
 pub fn routes() -> ApiRouter<AppState> {
     let form = Router::new().route("/api/storage/personas/import-file", post(import_form));
     let summary = "A new persona from a character card: JSON, PNG or CHARX, as the whole body.";
-    ApiRouter::new()
-        .api_route(IMPORT, post_with(import, |op| op.summary(summary)))
-        .merge(form)
-        .layer(DefaultBodyLimit::max(MAX_FILE_BYTES))
+    let routes =
+        ApiRouter::new().api_route(IMPORT, post_with(import, |op| op.summary(summary))).merge(form);
+    taking(MAX_FILE_BYTES, routes)
 }
 
 /// A new persona, and what of its card was left out.

@@ -3,14 +3,14 @@
 use aide::axum::{ApiRouter, routing::post_with};
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Multipart, multipart::MultipartError},
+    extract::{Multipart, multipart::MultipartError},
     http::StatusCode,
     response::Redirect,
     routing::post,
 };
 use leptos::server_fn::error::ServerFnUrlError;
 
-use super::extract::{Body, Created, parse};
+use super::extract::{Body, Created, parse, taking};
 use crate::{
     agent::{ChatFile, ImportedChat},
     domain::{
@@ -29,13 +29,13 @@ const PAGE: &str = "/chats";
 /// The routes that take larger bodies than all others.
 pub fn routes() -> ApiRouter<AppState> {
     let form = Router::new().route("/api/chats/import-file", post(import_form));
-    ApiRouter::new()
+    let routes = ApiRouter::new()
         .api_route(
             "/api/chats/import",
             post_with(import, |op| op.summary("A new chat from a file, whole or not at all.")),
         )
-        .merge(form)
-        .layer(DefaultBodyLimit::max(MAX_FILE_BYTES))
+        .merge(form);
+    taking(MAX_FILE_BYTES, routes)
 }
 
 async fn import(

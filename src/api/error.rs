@@ -17,7 +17,7 @@ use axum::{
 use crate::domain::error::{ApiError, ErrorBody};
 
 /// Where server functions are.
-const FUNCTIONS: &str = "/fn/";
+pub const FUNCTIONS: &str = "/fn/";
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {

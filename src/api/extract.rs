@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use aide::{
     OperationInput, OperationOutput,
+    axum::ApiRouter,
     generate::GenContext,
     openapi::{Operation, Response as Described},
 };
@@ -11,9 +12,11 @@ use axum::{
     Extension, Json,
     body::Bytes,
     extract::{
-        FromRequest, FromRequestParts, Path, Query, Request, State, rejection::BytesRejection,
+        DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State,
+        rejection::BytesRejection,
     },
     http::{HeaderMap, StatusCode, header, request::Parts},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
@@ -22,6 +25,7 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
+use super::error::FUNCTIONS;
 use crate::{
     accounts::Caller,
     domain::{
@@ -39,6 +43,38 @@ pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// What a body over the limit is told.
 pub fn too_large() -> ApiError {
     ApiError::TooLarge { limit_kib: MAX_BODY_BYTES as u64 / 1024 }
+}
+
+/// Routes that take bodies of this size instead. One that says at once that it is larger is not read.
+pub fn taking(most: usize, routes: ApiRouter<AppState>) -> ApiRouter<AppState> {
+    refusing_over(most, routes.layer(DefaultBodyLimit::max(most)))
+}
+
+/// Routes that do not begin to read what says that it is larger than this.
+pub fn refusing_over(most: usize, routes: ApiRouter<AppState>) -> ApiRouter<AppState> {
+    routes.layer(from_fn_with_state(most, refuse_over))
+}
+
+async fn refuse_over(State(most): State<usize>, request: Request, next: Next) -> Response {
+    let told = request.headers().get(header::CONTENT_LENGTH).and_then(|told| told.to_str().ok());
+    let length: Option<u64> = told.and_then(|told| told.parse().ok());
+    if length.is_some_and(|length| length > most as u64) {
+        return ApiError::TooLarge { limit_kib: most as u64 / 1024 }.into_response();
+    }
+    next.run(request).await
+}
+
+/// Reads what is sent to a server function before it does: it could not tell why nothing more came.
+pub async fn read_of_function(request: Request, next: Next) -> Response {
+    if !request.uri().path().starts_with(FUNCTIONS) {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let whole = Request::from_parts(parts.clone(), body);
+    match Bytes::from_request(whole, &()).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, bytes.into())).await,
+        Err(rejection) => unreadable(rejection).into_response(),
+    }
 }
 
 /// A JSON body.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use aide::axum::{ApiRouter, routing::get_with};
 use async_stream::stream as made_of;
 use axum::extract::State;
+use serde_json::json;
 
 use super::sse::{Event, EventStream, stream};
 use crate::{
@@ -31,9 +32,15 @@ async fn live(State(state): State<AppState>, desk: Desk) -> EventStream {
     let mut feed = state.store.news(&desk.scope.space);
     // Whoever comes, or comes back, may have missed something.
     let first = Event::telling(&News::default());
+    let closed = state.closing.clone();
     let events = made_of! {
         yield first;
-        while let Some(news) = feed.next().await {
+        loop {
+            let news = tokio::select! {
+                news = feed.next() => news,
+                () = closed.cancelled() => None,
+            };
+            let Some(news) = news else { break };
             yield Event::telling(&news);
             for news in feed.waiting() {
                 yield Event::telling(&news);
@@ -44,6 +51,11 @@ async fn live(State(state): State<AppState>, desk: Desk) -> EventStream {
                 tokio::time::sleep(moment.min(LONGEST)).await;
             }
         }
+        for news in feed.waiting() {
+            yield Event::telling(&news);
+        }
+        // Pages do not listen for it: to them a stream that ends is one to come back to.
+        yield Event::named("shutdown", None, &json!({}));
     };
     stream(events, state.closing)
 }

@@ -6,7 +6,7 @@ use aide::axum::{
 };
 use axum::{
     Json,
-    extract::{DefaultBodyLimit, State},
+    extract::State,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    extract::{Body, Segments},
+    extract::{Body, Segments, taking},
     ui_stream,
 };
 use crate::{
@@ -56,16 +56,13 @@ pub fn routes() -> ApiRouter<AppState> {
 /// The route that takes a larger body than others: the AI SDK's client sends all that was said with every
 /// message.
 pub fn chat_routes() -> ApiRouter<AppState> {
-    ApiRouter::new()
-        .api_route(
-            "/api/agents/{id}/playground/chat",
-            post_with(chat, |op| {
-                op.summary(
-                    "Say something to a persona. Answers with the AI SDK's UI message stream.",
-                )
-            }),
-        )
-        .layer(DefaultBodyLimit::max(MAX_SAID_BYTES))
+    let routes = ApiRouter::new().api_route(
+        "/api/agents/{id}/playground/chat",
+        post_with(chat, |op| {
+            op.summary("Say something to a persona. Answers with the AI SDK's UI message stream.")
+        }),
+    );
+    taking(MAX_SAID_BYTES, routes)
 }
 
 #[derive(Deserialize, JsonSchema)]

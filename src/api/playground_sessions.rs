@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     chat_import::{refused_at, unreadable_file},
-    extract::{Body, Created, Given, Params, Segments, identifier, page_size},
+    extract::{Body, Created, Given, Params, Segments, identifier, page_size, refusing_over},
     ui_stream::{UiMessage, ui_messages},
 };
 use crate::{
@@ -87,7 +87,8 @@ pub fn routes() -> ApiRouter<AppState> {
 pub fn upload_routes() -> ApiRouter<AppState> {
     let upload = Router::new()
         .route("/api/agents/{id}/playground/sessions/{sessionId}/upload", post(upload));
-    ApiRouter::new().merge(upload).layer(DefaultBodyLimit::max(MAX_ALL_BYTES))
+    let upload = ApiRouter::new().merge(upload).layer(DefaultBodyLimit::max(MAX_ALL_BYTES));
+    refusing_over(MAX_HEARD_BYTES, upload)
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -4,13 +4,13 @@ use aide::axum::{
     ApiRouter,
     routing::{get_with, post_with},
 };
-use axum::{Json, extract::DefaultBodyLimit, http::StatusCode};
+use axum::{Json, http::StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
     chat_import::{MAX_FILE_BYTES, within},
-    extract::{Body, Created, Params, Segments, page_size},
+    extract::{Body, Created, Params, Segments, page_size, taking},
 };
 use crate::{
     agent::Words,
@@ -29,12 +29,11 @@ use crate::{
 
 /// The route that takes whole sessions, which are as large as the files of chats.
 pub fn import_routes() -> ApiRouter<AppState> {
-    ApiRouter::new()
-        .api_route(
-            "/api/terminal/import",
-            post_with(import, |op| op.summary("Bring in a session that was written to files.")),
-        )
-        .layer(DefaultBodyLimit::max(MAX_FILE_BYTES))
+    let routes = ApiRouter::new().api_route(
+        "/api/terminal/import",
+        post_with(import, |op| op.summary("Bring in a session that was written to files.")),
+    );
+    taking(MAX_FILE_BYTES, routes)
 }
 
 pub fn routes() -> ApiRouter<AppState> {

@@ -90,6 +90,7 @@ impl From<ApiError> for Failure {
             | ApiError::SignIn { .. }
             | ApiError::Misdirected { .. }
             | ApiError::Unavailable
+            | ApiError::DiskFull
             | ApiError::Offline
             | ApiError::Internal { .. } => Exit::Failed,
         };

@@ -10,7 +10,8 @@ use super::ConfigError;
 /// How people come in, as it is typed.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AccessArgs {
-    /// How people come in [default: accounts once one was made with `greenroom user add`, else local].
+    /// How people come in [default: accounts once one was made with `greenroom user add`, and wherever other
+    /// machines reach the address under --public-host; else local].
     #[arg(long, env = "GREENROOM_AUTH", value_enum)]
     pub auth: Option<Auth>,
 
@@ -71,9 +72,13 @@ pub struct AccessConfig {
 const MAX_CONNECTIONS: usize = 4096;
 
 /// What was meant. Nobody may be able to come in by mistake.
-pub fn access(args: AccessArgs, addr: SocketAddr) -> Result<AccessConfig, ConfigError> {
+pub fn access(mut args: AccessArgs, addr: SocketAddr) -> Result<AccessConfig, ConfigError> {
     let refuse = |rule| Err(ConfigError::Access(rule));
     let is_local = addr.ip().is_loopback();
+    // Whoever says under which name others reach it means that they sign in.
+    if !is_local && args.auth.is_none() && !args.public_hosts.is_empty() {
+        args.auth = Some(Auth::Accounts);
+    }
     let guarded = matches!(args.auth, Some(Auth::Accounts | Auth::Proxy));
     if !is_local && !guarded {
         return Err(ConfigError::Exposed(addr));
@@ -149,6 +154,11 @@ mod tests {
 
         let meant = meant("0.0.0.0:3000", accounts(&["https://Green.example.org/"])).unwrap();
         assert_eq!((meant.hosts, meant.encrypted), (vec!["green.example.org".into()], true));
+        let unsaid = AccessArgs { auth: None, ..accounts(&["green.example.org"]) };
+        let auth = access(unsaid, "0.0.0.0:3000".parse().unwrap()).unwrap().auth;
+        assert_eq!(auth, Some(Auth::Accounts));
+        let local = AccessArgs { auth: Some(Auth::Local), ..accounts(&["green.example.org"]) };
+        assert!(access(local, "0.0.0.0:3000".parse().unwrap()).is_err());
     }
 
     #[test]

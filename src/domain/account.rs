@@ -94,9 +94,9 @@ impl TokenScope {
         }
     }
 
-    /// The scope with this word. What is no scope may the least.
-    pub fn from_word(word: &str) -> Self {
-        if word == Self::Write.word() { Self::Write } else { Self::Read }
+    /// The scope with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Read, Self::Write].into_iter().find(|scope| scope.word() == word)
     }
 }
 

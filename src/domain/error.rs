@@ -146,6 +146,9 @@ pub enum ApiError {
     /// The database cannot be reached.
     #[error("The database is not reachable. Nothing was changed; try again in a moment.")]
     Unavailable,
+    /// There is no room for what should be written.
+    #[error("The disk is full. Nothing was changed; free some space and try again.")]
+    DiskFull,
     /// The browser could not reach the server.
     #[error("The server could not be reached. Check that it runs and try again.")]
     Offline,
@@ -172,6 +175,7 @@ impl ApiError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unavailable
+            | Self::DiskFull
             | Self::Offline
             | Self::Busy { .. }
             | Self::Provider { .. }
@@ -221,6 +225,7 @@ impl ApiError {
             Self::Internal { .. } => 500,
             Self::Provider { .. } => 502,
             Self::Unavailable | Self::Offline => 503,
+            Self::DiskFull => 507,
         }
     }
 }

@@ -11,7 +11,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body};
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
 use hyper::{Request, body::Incoming, server::conn::http1::Builder};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -21,8 +26,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-use super::{Peer, counts::Counts};
-use crate::domain::internet::neighbourhood;
+use super::{Peer, counts::Counts, framing::Watched};
+use crate::domain::{error::ApiError, internet::neighbourhood};
 
 /// How many connections strangers from one address may have, or from one house with many of IPv6.
 const FROM_ONE_ADDRESS: usize = 256;
@@ -115,11 +120,22 @@ pub async fn serve(
         let (router, peer) = (router.clone(), Peer::new(remote, local));
         let heard = Arc::new(AtomicBool::new(false));
         let hears = heard.clone();
+        let stream = Watched::new(stream);
+        let doubt = stream.doubt();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
             hears.store(true, Ordering::Relaxed);
+            let in_pieces = request.headers().contains_key(header::TRANSFER_ENCODING);
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer.clone());
-            router.clone().call(request)
+            let answer = (!doubt.is_there()).then(|| router.clone().call(request));
+            async move {
+                match answer {
+                    None => Ok(closing(ambiguous())),
+                    // Where a body in pieces ends is looked at by nobody else: nothing comes after it.
+                    Some(answer) if in_pieces => answer.await.map(closing),
+                    Some(answer) => answer.await,
+                }
+            }
         });
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let (stopping, goes_on) = (stopping.clone(), goes_on.clone());
@@ -143,6 +159,17 @@ pub async fn serve(
     stopping.cancel();
     // Nothing is ever sent: this ends when the last connection does.
     gone.recv().await.unwrap_or_default();
+}
+
+/// What a request is told that says in more than one way where it ends.
+fn ambiguous() -> Response {
+    ApiError::Malformed { problem: "where it ends is in doubt".into() }.into_response()
+}
+
+/// The last answer of its connection.
+fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Lets the system end a connection whose other end takes nothing.

@@ -1,6 +1,7 @@
 //! Opening the database, and bringing it up to date.
 
 use std::{
+    io::Read,
     path::Path,
     sync::{
         Arc,
@@ -11,6 +12,7 @@ use std::{
 };
 
 use sqlx::{
+    ConnectOptions, Connection,
     migrate::MigrateError,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{
@@ -74,6 +76,9 @@ impl Store {
         let left =
             if wal.metadata().is_ok_and(|wal| wal.len() > 0) { Left::Open } else { Left::Closed };
         let is_new = file.metadata().map_or(true, |file| file.len() == 0);
+        if !is_new {
+            look_before(file).await?;
+        }
         let mut options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
@@ -161,14 +166,68 @@ impl Store {
         };
         done.map_err(|error| match error {
             MigrateError::Execute(source) => unopened(source),
-            MigrateError::VersionMissing(version) => StoreError::Unusable(format!(
-                "it was written by a newer Greenroom (migration {version} is unknown here)"
-            )),
+            MigrateError::VersionMissing(version) => newer(version),
             other => StoreError::Unusable(other.to_string()),
         })?;
         self.ready.store(true, Ordering::Release);
         Ok(())
     }
+}
+
+/// Looks at a file before anything is written to it. Whoever opens one that is not in WAL mode, as a backup is
+/// that was brought back, writes to it that it is from now on: one that is refused must stay as it is.
+async fn look_before(file: &Path) -> Result<(), StoreError> {
+    let mut journal = file.as_os_str().to_owned();
+    journal.push("-journal");
+    // What a crash left in a journal is put back by whoever may write, and by nobody else.
+    if is_in_wal_mode(file) || Path::new(&journal).exists() {
+        return Ok(());
+    }
+    let mut wire = SqliteConnectOptions::new()
+        .filename(file)
+        .read_only(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .connect()
+        .await
+        .map_err(unopened)?;
+    if file.metadata().is_ok_and(|file| file.len() <= CHECKED_ALWAYS) {
+        let check = sqlx::query_scalar("pragma quick_check(1)").fetch_all(&mut wire).await;
+        let found: Vec<String> = check.map_err(unopened)?;
+        if found != ["ok"] {
+            return Err(StoreError::Unusable(DAMAGED_TOLD.into()));
+        }
+    }
+    let migrated: i64 = sqlx::query_scalar(
+        "select count(*) from sqlite_schema where type = 'table' and name = '_sqlx_migrations'",
+    )
+    .fetch_one(&mut wire)
+    .await
+    .map_err(unopened)?;
+    let done: Vec<i64> = match migrated {
+        0 => Vec::new(),
+        _ => sqlx::query_scalar("select version from _sqlx_migrations order by version")
+            .fetch_all(&mut wire)
+            .await
+            .map_err(unopened)?,
+    };
+    wire.close().await.map_err(unopened)?;
+    match done.into_iter().find(|version| !SQLITE_MIGRATIONS.version_exists(*version)) {
+        Some(version) => Err(newer(version)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file says in its head that it is read and written by way of a WAL.
+fn is_in_wal_mode(file: &Path) -> bool {
+    let mut head = [0; 20];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[18..] == [2, 2]
+}
+
+fn newer(version: i64) -> StoreError {
+    StoreError::Unusable(format!(
+        "it was written by a newer Greenroom (migration {version} is unknown here)"
+    ))
 }
 
 /// Refuses a library that can corrupt the file, whatever this was compiled with.

@@ -20,6 +20,9 @@ pub enum StoreError {
     /// The database does not answer, or not in time. Asking again may help.
     #[error("the database is not reachable")]
     Unavailable(#[source] sqlx::Error),
+    /// There is no room for what should be written. It helps to make some.
+    #[error("the disk is full")]
+    DiskFull(#[source] sqlx::Error),
     /// The database cannot be used as it is.
     #[error("the database cannot be used: {0}")]
     Unusable(String),
@@ -35,8 +38,14 @@ impl StoreError {
     }
 }
 
-/// SQLite's result codes for: busy, locked, read-only by the system, I/O error, full, cannot open.
-const SQLITE_AWAY: [u32; 6] = [5, 6, 8, 10, 13, 14];
+/// SQLite's result codes for: busy, locked, read-only by the system, I/O error, cannot open.
+const SQLITE_AWAY: [u32; 5] = [5, 6, 8, 10, 14];
+
+/// And for a full disk; the extended one is that of the file by which processes find what is in the WAL.
+const SQLITE_FULL: u32 = 13;
+const SQLITE_NO_ROOM_FOR_INDEX: u32 = 4874;
+/// PostgreSQL's.
+const POSTGRES_FULL: &str = "53100";
 
 /// And for: damaged, and no database at all.
 const SQLITE_DAMAGED: [u32; 2] = [11, 26];
@@ -64,6 +73,16 @@ impl From<sqlx::Error> for StoreError {
             return Self::Contended;
         }
         if let E::Database(problem) = &error
+            && problem.code().is_some_and(|code| match code.parse::<u32>() {
+                Ok(number) if code.len() < 5 => {
+                    number & 0xff == SQLITE_FULL || number == SQLITE_NO_ROOM_FOR_INDEX
+                }
+                _ => code == POSTGRES_FULL,
+            })
+        {
+            return Self::DiskFull(error);
+        }
+        if let E::Database(problem) = &error
             && let Some(code) = problem.code().filter(|code| code.len() < 5)
             && code.parse::<u32>().is_ok_and(|code| SQLITE_DAMAGED.contains(&(code & 0xff)))
         {
@@ -83,6 +102,10 @@ impl From<StoreError> for ApiError {
             StoreError::Unavailable(source) => {
                 tracing::warn!(error = %source, "the database is not reachable");
                 Self::Unavailable
+            }
+            StoreError::DiskFull(source) => {
+                tracing::error!(error = %source, "the disk is full");
+                Self::DiskFull
             }
             StoreError::Unusable(_) | StoreError::Failed(_) => {
                 let incident = uuid::Uuid::now_v7().simple().to_string();

@@ -61,7 +61,8 @@ impl TokenRow {
             user: UserId::new(self.user_id),
             space: SpaceId::new(self.space_id),
             name: self.name,
-            scope: TokenScope::from_word(&self.scope),
+            // What is no scope may the least.
+            scope: TokenScope::from_word(&self.scope).unwrap_or(TokenScope::Read),
             created_at: Timestamp(self.created_at),
             used_at: self.used_at.map(Timestamp),
             expires_at: Timestamp(self.expires_at),

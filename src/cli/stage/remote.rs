@@ -455,6 +455,7 @@ mod tests {
             ApiError::invalid("model", "There is no such model."),
             ApiError::Busy { run_id: "r".into() },
             ApiError::Unavailable,
+            ApiError::DiskFull,
         ] {
             let status = error.status();
             let body = serde_json::to_vec(&ErrorBody::from(error.clone())).unwrap();

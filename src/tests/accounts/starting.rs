@@ -38,12 +38,35 @@ fn it_is_not_exposed_by_mistake() {
         (&["--auth", "local"], "greenroom user add"),
         (&["--auth", "accounts"], "--public-host"),
         (&["--auth", "accounts", "--public-host", "g.test"], "greenroom user add"),
+        (&["--public-host", "g.test"], "greenroom user add"),
+        (&["--auth", "local", "--public-host", "g.test"], "greenroom user add"),
         (&["--auth", "proxy", "--public-host", "g.test"], "--trusted-proxy"),
     ] {
         let output = greenroom(folder.path(), &[&anywhere[..], more].concat());
         assert_eq!(output.status.code(), Some(78), "{more:?}: {}", told(&output));
         assert!(told(&output).contains(advice), "{more:?}: {}", told(&output));
     }
+}
+
+/// With an account, the name under which others reach it is all that need be said.
+#[tokio::test]
+async fn once_there_is_an_account_people_sign_in_from_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("password"));
+    std::fs::write(&file, "correct horse\n").unwrap();
+    let add = ["user", "add", "ann", "--password-file", file.to_str().unwrap()];
+    assert!(greenroom(&data, &add).status.success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom"));
+    command.args(["serve", "--addr", "0.0.0.0:0", "--public-host", "g.test", "--data"]).arg(&data);
+
+    let server = Server::run(command).await;
+
+    let (_, port) = server.address().rsplit_once(':').unwrap();
+    let words = "GET /api/storage/personas HTTP/1.1\r\nHost: g.test\r\nConnection: close\r\n\r\n";
+    let address = format!("127.0.0.1:{port}");
+    let answer = tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes()));
+    let answer = answer.await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
 }
 
 #[test]
@@ -135,9 +158,34 @@ async fn where_a_request_ends_is_never_in_doubt() {
     std::fs::write(&script, "{}").unwrap();
     let server = Server::start_with(folder.path(), &script, &[]).await;
     let address = server.address().to_owned();
+    // What is made when its end is in no doubt.
+    let (json, personas) = (r#"{"name": "Made"}"#, "/api/storage/personas");
+    let body = format!("{:x}\r\n{json}\r\n0\r\n\r\n", json.len());
+    let ask = async |lengths: &str| {
+        let words = format!(
+            "POST {personas} HTTP/1.1\r\nHost: {address}\r\n\
+             Content-Type: application/json\r\n{lengths}\r\n\r\n{body}\
+             GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        );
+        let address = address.clone();
+        tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes())).await.unwrap()
+    };
+    let made = async || {
+        let all = server.get(personas).await;
+        all["items"].as_array().unwrap().iter().filter(|one| one["name"] == "Made").count()
+    };
+    let taken = ask("Transfer-Encoding: chunked").await;
+    assert!(taken.starts_with("HTTP/1.1 201 "), "{taken}");
+    assert_eq!((made().await, taken.matches("HTTP/1.1 ").count()), (1, 1), "{taken}");
     for lengths in [
         "Content-Length: 6\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 6",
+        "transfer-encoding: chunked\r\nX: y\r\ncontent-length: 0",
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: identity, chunked",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: xchunked",
         "Transfer-Encoding: chunked, identity",
         "Transfer-Encoding: identity\r\nContent-Length: 6",
@@ -165,17 +213,12 @@ async fn where_a_request_ends_is_never_in_doubt() {
         "Transfer Encoding: chunked\r\nContent-Length: 5",
         ": chunked\r\nContent-Length: 5",
     ] {
-        let words = format!(
-            "POST /api/storage/personas HTTP/1.1\r\nHost: {address}\r\n\
-             Content-Type: application/json\r\n{lengths}\r\n\r\n0\r\n\r\n\
-             GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-        );
-        let (address, shown) = (address.clone(), lengths.escape_debug().to_string());
-        let answer = tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes()));
-        let answer = answer.await.unwrap();
+        let shown = lengths.escape_debug().to_string();
+        let answer = ask(lengths).await;
 
         // One answer, and the connection is closed: what came after was never read as a request.
         assert!(answer.starts_with("HTTP/1.1 400 "), "{shown}: {answer}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{shown}: {answer}");
+        assert_eq!(made().await, 1, "{shown}: it was made");
     }
 }

@@ -52,7 +52,15 @@ async fn a_token_is_shown_once_and_revoked(house: House) {
     assert_eq!(bob.posted("/account/tokens/revoke", &[("token", &token.id)]).await, 404);
     assert_eq!(ann.posted("/account/tokens/revoke", &[("token", &token.id)]).await, 303);
     assert_eq!(program.get("/api/storage/personas").await.error(), error(401, "sign_in", ""));
-    for bad in [("name", ""), ("days", "0"), ("days", "367"), ("days", "x")] {
+    for bad in [
+        ("name", ""),
+        ("scope", ""),
+        ("scope", "admin"),
+        ("scope", "Read"),
+        ("days", "0"),
+        ("days", "367"),
+        ("days", "x"),
+    ] {
         let mut fields = [("name", "x"), ("scope", "read"), ("days", "1")];
         for field in &mut fields {
             if field.0 == bad.0 {
@@ -61,6 +69,7 @@ async fn a_token_is_shown_once_and_revoked(house: House) {
         }
         assert_eq!(ann.posted("/account/tokens", &fields).await, 422, "{bad:?}");
     }
+    assert_eq!(house.state.accounts.tokens(&"ann".into()).await.unwrap(), []);
 }
 
 async fn no_token_decides_on_drafts(house: House) {

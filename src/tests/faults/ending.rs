@@ -61,14 +61,17 @@ async fn a_run_without_an_end_is_broken_off_with_a_sentence_and_can_be_repeated(
             heard
         },
         async {
-            let mut heard = Vec::new();
-            news.read_to_end(&mut heard).await.is_ok()
+            let mut heard = String::new();
+            news.read_to_string(&mut heard).await.unwrap();
+            heard
         },
     );
 
     assert_eq!(status.code(), Some(0));
     assert!(took < AT_MOST, "{took:?}");
-    assert!(ended, "a stream of news ends as streams do");
+    // It ends as streams do, and says why.
+    let last = ended.rsplit("data: ").next().unwrap();
+    assert!(ended.contains("event: shutdown\n") && last.starts_with("{}\n\n"), "{ended}");
     let last = heard.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
     let last: Value = serde_json::from_str(last).unwrap();
     assert_eq!((&last["type"], &last["status"]), (&json!("ended"), &json!("interrupted")));
