@@ -1,5 +1,7 @@
 //! Drafts beside what happens meanwhile: what they are about is changed, lies in the bin, or is gone.
 
+use std::slice::from_ref;
+
 use axum::http::Method;
 use greenroom::{
     changes::Gate,
@@ -67,8 +69,8 @@ async fn a_draft_is_found_among_the_conflicts_as_soon_as_it_does_not_fit_and_wai
 
     write(&house, &id, &PROMPT.replace("brief", "short")).await;
 
-    assert_eq!(listed(&house, "conflict").await, [clash.clone()]);
-    assert_eq!(listed(&house, "pending").await, [apart.clone()]);
+    assert_eq!(listed(&house, "conflict").await, from_ref(&clash));
+    assert_eq!(listed(&house, "pending").await, from_ref(&apart));
     let page = house.get("/inbox?state=conflict").await.text;
     assert!(page.contains(&format!("id=\"inbox-draft-{clash}\"")), "{page}");
     assert!(page.contains("data-state=\"conflict\"") && page.contains("expires "), "{page}");
@@ -86,7 +88,7 @@ async fn a_draft_is_found_among_the_conflicts_as_soon_as_it_does_not_fit_and_wai
     let notes = listed(&house, "pending").await;
     let first = notes.iter().find(|known| **known != other).unwrap().as_str().into();
     house.gate().approve(&first, &Approval::default()).await.unwrap();
-    assert_eq!(listed(&house, "conflict").await, [other.clone()]);
+    assert_eq!(listed(&house, "conflict").await, from_ref(&other));
     house.gate().undo(&first).await.unwrap();
     assert_eq!(listed(&house, "pending").await, [other]);
 }
