@@ -12,7 +12,9 @@ use web_sys::{
 
 use super::{
     chat::around,
-    forget_draft, keep_draft, kept_draft,
+    forget_draft,
+    here::{POPOVERS, close_all},
+    keep_draft, kept_draft,
     rail::put_draft,
     served::{look_again, refresh_served, text_of},
 };
@@ -325,7 +327,7 @@ pub fn send_quiet_forms(board: Noticeboard) {
                     if let Ok(Some(card)) = form.closest("[data-draft]") {
                         forget_writing(&card);
                     }
-                    super::close_all(super::POPOVERS);
+                    close_all(POPOVERS);
                     *board.undone.write() += 1;
                     if let Some(colours) = colours {
                         theme.set(colours);
