@@ -139,6 +139,7 @@ const ROUTES: &[Row] = &[
     ("/api/terminal/problems", [WRITE, NONE, NONE, NONE, NONE]),
     ("/api/terminal/sessions", LIST),
     ("/api/terminal/sessions/{sessionId}", PATCHED),
+    ("/api/terminal/sessions/{sessionId}/discard", ACTS),
     ("/api/terminal/sessions/{sessionId}/drafts", READS),
     ("/api/terminal/sessions/{sessionId}/messages", LIST),
     ("/api/terminal/sessions/{sessionId}/record", READS),

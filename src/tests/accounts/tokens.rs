@@ -117,12 +117,12 @@ async fn no_function_lets_a_token_decide_on_drafts(house: House) {
         run: None,
         tier: Tier::Suggest,
     };
-    let draft = async |name: &str| {
-        let change = Change::new(&persona, Op::Update).set("name", name).based_on(1);
+    let draft = async |field: &str, words: &str| {
+        let change = Change::new(&persona, Op::Update).set(field, words).based_on(1);
         house.gate_for(agent.clone()).submit(change).await.unwrap().change_id.unwrap()
     };
-    let (waits, rejected, conflict) =
-        (draft("One").await, draft("Two").await, draft("Three").await);
+    let waits = draft("appearance", "Tall").await;
+    let (rejected, conflict) = (draft("name", "Two").await, draft("name", "Three").await);
     house.gate().reject(&rejected, "").await.unwrap();
     let rename = Change::new(&persona, Op::Update).set("name", "Renamed");
     house.submit(rename).await.unwrap();
