@@ -255,7 +255,7 @@ async fn what_a_model_gets_wrong_is_told_to_it() {
     let all: String = told.iter().map(|(output, _)| *output).collect::<Vec<_>>().join("\n");
     for part in [
         "no tool “make_coffee”",
-        "missing field `name`",
+        "update_persona_name has no “nome”. It takes “name”.",
         "must not be empty",
         "does not occur",
         "not a JSON object",
