@@ -25,9 +25,6 @@ pub struct TerminalData {
     pub run: Option<Run>,
 }
 
-/// How much is shown of the words with which a session was begun.
-const OPENING_CHARS: usize = 120;
-
 /// The sessions, the last written in first, each with the words it was begun with where nobody named it.
 #[server(prefix = "/fn", endpoint = "list_terminals")]
 pub async fn list_terminals(
@@ -39,6 +36,9 @@ pub async fn list_terminals(
     after: Option<String>,
 ) -> Result<Page<(TerminalSession, String)>, ApiError> {
     use crate::{domain::list::PAGE_SIZE, state::desk, store::Kept};
+
+    // How much is shown of the words with which a session was begun.
+    const OPENING_CHARS: usize = 120;
 
     let desk = desk()?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
