@@ -201,7 +201,7 @@ test("models are told with their prices and abilities", async ({ page, request, 
   const { id } = await chat(request, branched);
   await open(page, `/chats/${id}?settings=1`, javaScriptEnabled);
   await page.getByText("What the models cost and can do").click();
-  await expect(page.getByRole("row").filter({ hasText: "tools, images" }).first()).toBeVisible();
+  await expect(page.locator("#model-list").getByRole("listitem").filter({ hasText: "tools, images" }).first()).toBeVisible();
   await fitsTheScreen(page);
 });
 
