@@ -27,6 +27,7 @@ use crate::{
     app::{
         server_fns::{answers::ShownAnswer, search::Target},
         shell::SiteFiles,
+        state::answer::Hearing,
     },
     changes::{Gate, Scope},
     domain::{
@@ -430,7 +431,7 @@ pub async fn leads(desk: &Desk, text: &str) -> Result<Leads, ApiError> {
 pub fn shown_answer(answer: TestAnswer) -> ShownAnswer {
     let html =
         if answer.status.is_over() { markdown::to_html(&answer.text) } else { String::new() };
-    ShownAnswer { answer, html, attempt: 0 }
+    ShownAnswer { answer, html, hearing: Hearing::default() }
 }
 
 impl FromRef<AppState> for LeptosOptions {

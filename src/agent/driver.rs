@@ -21,6 +21,7 @@ use super::{
     runs::{close, ended_row, opening},
     tool::{Effect, MAX_RESULT_BYTES},
     turn::{Finish, Input, Step, Turn},
+    window,
 };
 use crate::{
     changes::Scope,
@@ -32,7 +33,7 @@ use crate::{
         run::{Run, RunStatus, Spent, Usage},
     },
     providers::{Fault, ModelEvent, ProviderError},
-    store::{FilePlace, StoreError, now},
+    store::{FilePlace, StoreError, new_id, now},
 };
 
 /// How long to wait before keeping again what could not be kept.
@@ -104,6 +105,7 @@ impl Agent {
             Err(_) => {
                 let incident = uuid::Uuid::now_v7().simple().to_string();
                 tracing::error!(incident, run = %drive.run.id, "a run broke");
+                drive.tell_left_open().await;
                 failed(ApiError::Internal { incident })
             }
         };
@@ -368,6 +370,13 @@ impl Drive {
                 return self.turn.on(Input::Stopped);
             }
         }
+    }
+
+    /// Tells of calls whose tools broke that their results are not known.
+    async fn tell_left_open(&mut self) {
+        let result = |result| RunEvent::ToolResult { part: new_id(), result, took_ms: None };
+        let results = window::left_open(&self.live.parts()).into_iter().map(result);
+        self.tell(results.collect()).await;
     }
 
     /// Keeps the end. What cannot be kept now is tried again: the words are not given up.

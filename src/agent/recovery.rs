@@ -18,7 +18,7 @@ use crate::{
         timestamp::Timestamp,
         tokens::Tally,
     },
-    store::now,
+    store::{EventRow, new_id, now},
 };
 
 /// How often this process says at least which runs go on in it, and looks whether it should stop one.
@@ -135,8 +135,22 @@ impl Agent {
         run.error = Some(ApiError::NotNow { reason: reason.into() });
         run.spent.duration_ms = (last.0 - run.created_at.0).max(0).cast_unsigned();
         run.ended_at = Some(now());
-        let last = vec![ended_row(&space, &run, seen + 1)];
-        let ended = close(&mut link, &run, run.spent, parts, last).await?;
+        let mut rest = Vec::new();
+        for result in window::left_open(&parts) {
+            let event = RunEvent::ToolResult { part: new_id(), result, took_ms: None };
+            fold(&mut parts, last, &event);
+            seen += 1;
+            rest.push(EventRow {
+                space: space.clone(),
+                run: run.id.clone(),
+                seq: seen,
+                lengths: Vec::new(),
+                event,
+                at: last,
+            });
+        }
+        rest.push(ended_row(&space, &run, seen + 1));
+        let ended = close(&mut link, &run, run.spent, parts, rest).await?;
         // Others may have waited for this one.
         if ended && self.shared.limits.pictures {
             ask_for_pictures(&mut link, &run).await?;

@@ -6,7 +6,7 @@
 use super::tool::bounded;
 use crate::domain::{
     chat::MAX_MEMBERS,
-    message::{Message, Part, PartBody, Role, ToolResult, Turn},
+    message::{Message, Part, PartBody, Role, ToolCall, ToolResult, Turn},
     tokens::estimate,
 };
 
@@ -151,22 +151,44 @@ fn calls(open: &Turn, result: &ToolResult) -> bool {
     matches!(&open.part.body, PartBody::ToolCall(call) if call.call == result.call)
 }
 
-/// The result of a call whose own result is not known.
 fn cancelled(open: Turn) -> Option<Turn> {
-    let PartBody::ToolCall(call) = open.part.body else { return None };
-    let result = ToolResult {
-        call: call.call,
-        name: call.name,
-        output:
-            "The run was ended before this tool's result was kept. It may have been done or not: \
-                 look before you repeat it."
-                .into(),
+    let PartBody::ToolCall(call) = &open.part.body else { return None };
+    let body = PartBody::ToolResult(not_kept(call));
+    let part = Part { body, carried: None, ..open.part };
+    Some(Turn { role: Role::User, part })
+}
+
+/// The result of a call whose own result is not known.
+fn not_kept(call: &ToolCall) -> ToolResult {
+    let output = "The run was ended before this tool's result was kept. It may have been done or not: \
+                  look before you repeat it.";
+    ToolResult {
+        call: call.call.clone(),
+        name: call.name.clone(),
+        output: output.into(),
         is_error: true,
         change_id: None,
         sources: Vec::new(),
+    }
+}
+
+/// What is told of the calls of an answer that broke off and whose results are not known.
+pub fn left_open(parts: &[Part]) -> Vec<ToolResult> {
+    let known = |call: &ToolCall| {
+        let is_known = |part: &Part| match &part.body {
+            PartBody::ToolResult(result) => result.call == call.call,
+            PartBody::ToolCall(_) | PartBody::Text(_) | PartBody::Reasoning(_) => false,
+        };
+        parts.iter().any(is_known)
     };
-    let part = Part { body: PartBody::ToolResult(result), carried: None, ..open.part };
-    Some(Turn { role: Role::User, part })
+    let open = parts.iter().filter_map(|part| match &part.body {
+        PartBody::ToolCall(call) if !known(call) => Some(not_kept(call)),
+        PartBody::ToolCall(_)
+        | PartBody::ToolResult(_)
+        | PartBody::Text(_)
+        | PartBody::Reasoning(_) => None,
+    });
+    open.collect()
 }
 
 fn size(part: &Part) -> u64 {
@@ -185,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        domain::{message::ToolCall, run::Spent, timestamp::Timestamp},
+        domain::{run::Spent, timestamp::Timestamp},
         providers::{
             Ask, Dialect,
             tests::{replay::ASK, round_trip::check_shape},

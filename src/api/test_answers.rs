@@ -1,26 +1,32 @@
 //! Running test inputs, and what the persona answered.
 
 use aide::axum::{ApiRouter, routing::get_with};
-use axum::Json;
+use axum::{Json, extract::State, routing::get};
+use futures_util::{StreamExt, future::ready, stream::SelectAll};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     extract::{Created, Params, Segments, page_size},
     personas::PersonaPath,
     runs::RunState,
+    sse::{Event, EventStream, stream},
 };
 use crate::{
     domain::{
         error::ApiError,
-        id::{PersonaId, TestInputId},
+        event::RunEvent,
+        id::{PersonaId, RunId, TestInputId},
         list::Page,
         message::ConversationKind,
         test_answer::TestAnswer,
     },
     state::{AppState, Desk},
 };
+
+/// How many runs are told of by one stream.
+const TOGETHER: usize = 64;
 
 pub fn routes() -> ApiRouter<AppState> {
     ApiRouter::new()
@@ -34,6 +40,7 @@ pub fn routes() -> ApiRouter<AppState> {
             get_with(list, |op| op.summary("The answers to a test input, the newest first."))
                 .post_with(run, |op| op.summary("Run a test input.")),
         )
+        .route("/rail/answers/{runs}", get(watch))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,6 +50,20 @@ struct InputPath {
     id: PersonaId,
     /// The test input.
     test_input_id: TestInputId,
+}
+
+#[derive(Deserialize)]
+struct RunsPath {
+    /// Runs, with commas between them.
+    runs: String,
+}
+
+/// What one of several runs tells.
+#[derive(Serialize)]
+struct Told<'told> {
+    run: &'told RunId,
+    #[serde(flatten)]
+    event: &'told RunEvent,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -98,4 +119,21 @@ async fn run(
         .run_test_input(&desk.scope, &path.test_input_id, CancellationToken::new())
         .await?;
     Ok(Created(RunState::new(run, ConversationKind::Test)))
+}
+
+/// Several answers while they are being given, all by one stream, each from its beginning.
+async fn watch(
+    State(state): State<AppState>,
+    desk: Desk,
+    Segments(path): Segments<RunsPath>,
+) -> Result<EventStream, ApiError> {
+    let mut all = SelectAll::new();
+    for run in path.runs.split(',').take(TOGETHER).map(RunId::new) {
+        let events = desk.agent.watch(&desk.scope, &run, 0).await?;
+        let told = move |event: &RunEvent| Event::telling(&Told { run: &run, event });
+        all.push(events.map(move |one| one.map(|one| told(&one.event))));
+    }
+    // Whoever was left behind by one of them comes back, and is told all of them again.
+    let told = all.take_while(|one| ready(one.is_ok())).filter_map(|one| ready(one.ok()));
+    Ok(stream(told, state.closing))
 }

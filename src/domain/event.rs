@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     error::ApiError,
-    id::{MessageId, PartId},
+    id::{MessageId, PartId, RunId},
     message::{Carried, Part, PartBody, ToolCall, ToolResult},
     run::{RunStatus, Spent, StopReason, Usage},
     timestamp::Timestamp,
@@ -117,6 +117,8 @@ pub struct Heard {
     /// Which event it is, as JSON names it.
     #[serde(rename = "type")]
     pub kind: String,
+    /// Of which run, where several are told of together.
+    pub run: RunId,
     /// Words to append.
     pub delta: String,
     /// Which attempt comes next, where the service was not ready.

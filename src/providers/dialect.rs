@@ -46,14 +46,17 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.word() == word)
     }
 
-    /// The path after the service's base address.
-    pub fn path(self, model: &str) -> String {
-        match self {
-            Self::Anthropic => "/v1/messages".into(),
-            Self::OpenaiChat => "/chat/completions".into(),
-            Self::OpenaiResponses => "/responses".into(),
-            Self::Gemini => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
-        }
+    /// Where a service with this base address is asked. Some write a base address with its version and some
+    /// without, so it is not said twice.
+    pub fn address(self, base: &str, model: &str) -> String {
+        let base = base.trim_end_matches('/');
+        let (version, path) = match self {
+            Self::Anthropic => ("/v1", "/messages".into()),
+            Self::OpenaiChat => ("", "/chat/completions".into()),
+            Self::OpenaiResponses => ("", "/responses".into()),
+            Self::Gemini => ("/v1beta", format!("/models/{model}:streamGenerateContent?alt=sse")),
+        };
+        format!("{}{version}{path}", base.strip_suffix(version).unwrap_or(base))
     }
 
     /// The headers that this dialect wants, the one with the key among them.

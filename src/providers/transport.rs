@@ -149,11 +149,7 @@ impl Providers {
         let key = self.key_of(&route.service);
         let question = Question {
             dialect,
-            address: format!(
-                "{}{}",
-                route.service.base_url.trim_end_matches('/'),
-                dialect.path(ask.model)
-            ),
+            address: dialect.address(&route.service.base_url, ask.model),
             // As large as it is and no larger: it is held as long as it may be sent again.
             body: dialect.body(ask).to_string().into_boxed_str().into_boxed_bytes().into(),
             service: ask.service.to_owned(),

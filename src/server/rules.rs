@@ -187,6 +187,7 @@ const ROUTES: &[Row] = &[
     ("/rail/turns", READS),
     ("/rail/runs/{id}", READS),
     ("/rail/drafts/{id}", READS),
+    ("/rail/answers/{runs}", READS),
     // Pages.
     ("/", READS),
     ("/personas/{id}", READS),

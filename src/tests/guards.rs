@@ -71,7 +71,14 @@ async fn other_sites_can_neither_write_nor_read() {
         }
     }
     let foreign = with(&[("sec-fetch-site", "cross-site")]);
-    for path in ["/api/storage/personas", "/rail?at=/", "/rail/runs/x", "/rail/drafts/x"] {
+    let paths = [
+        "/api/storage/personas",
+        "/rail/answers/x",
+        "/rail?at=/",
+        "/rail/runs/x",
+        "/rail/drafts/x",
+    ];
+    for path in paths {
         assert_eq!(ask(&house, Method::GET, path, &foreign).await, 403, "{path}");
     }
     assert_eq!(house.read().await.count_personas().await.unwrap(), 6);

@@ -342,6 +342,8 @@ async fn no_route_reaches_into_another_space(house: House) {
     for address in [
         format!("/rail?at=/&conversation={}", asked.conversation_id),
         format!("/rail/turns?conversation={}&until={}", asked.conversation_id, asked.message_id),
+        format!("/rail/answers/{run}"),
+        format!("/rail/answers/{},{run}", chatted.id),
         format!("/rail/runs/{run}"),
         format!("/rail/runs/{run},{}", chatted.id),
         format!("/rail/drafts/{change}"),

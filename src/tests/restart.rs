@@ -344,6 +344,31 @@ async fn killed_in_a_write(on: On) {
     assert_eq!(history["runId"], Value::Null);
 }
 
+/// The page went on saying of such a tool that it runs.
+#[tokio::test]
+async fn killed_while_a_tool_works_it_says_that_its_result_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let call = json!([{"call": {"name": "run_test_inputs", "input": {}}}]);
+    let script = script(folder.path(), &json!([call, ["stall"]]));
+    let mut server = Server::start_on(&data, &script, &[]).await;
+    let mut chat = server.chat("Run them.").await;
+    while chat.next().await["type"] != "tool_call" {}
+    server.kill();
+
+    let server = Server::start_on(&data, &script, &[]).await;
+
+    let history = server.get("/api/persona-agent/history?personaId=optimist").await;
+    let turns = history["turns"].as_array().unwrap();
+    let types: Vec<_> = turns.iter().map(|turn| turn["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["user", "tool_call", "tool_result"]);
+    assert_eq!(turns[2]["isError"], true);
+    let told = turns[2]["output"].as_str().unwrap_or_else(|| panic!("{history}"));
+    assert!(told.contains("before this tool's result was kept"), "{told}");
+    let (_, rail) = server.ask("GET", "/rail?at=/personas/optimist", None).await;
+    assert!(rail.contains("run_test_inputs") && !rail.contains("running"), "{rail}");
+}
+
 #[tokio::test]
 async fn killed_while_a_picture_is_made_it_makes_it_after_all() {
     let folder = tempfile::tempdir().unwrap();

@@ -84,6 +84,8 @@ struct Following {
     took: HashMap<CallId, u64>,
     /// The part that is being written.
     open: Option<(PartId, OpenWords)>,
+    /// Whether it was told last that the service is asked again.
+    waits: bool,
 }
 
 fn patches(
@@ -94,7 +96,7 @@ fn patches(
 ) -> impl Stream<Item = Patch> + Send + 'static {
     made_of! {
         let (parts, took) = (Vec::new(), HashMap::new());
-        let mut following = Following { desk, name, run, parts, took, open: None };
+        let mut following = Following { desk, name, run, parts, took, open: None, waits: false };
         let mut events = Box::pin(events.ready_chunks(TOGETHER));
         let mut next_look = Instant::now();
         // What was told before comes at once, so that one frame shows the turn as it stands.
@@ -213,6 +215,13 @@ impl Following {
         let mut patches = Vec::new();
         let mut words: Option<PartId> = None;
         for event in events {
+            let came = matches!(
+                event,
+                RunEvent::Text { .. } | RunEvent::Reasoning { .. } | RunEvent::ToolCall { .. }
+            );
+            if came && std::mem::take(&mut self.waits) {
+                patches.push(self.foot(None));
+            }
             match event {
                 RunEvent::Text { part, .. } | RunEvent::Reasoning { part, .. } => {
                     if words.as_ref().is_some_and(|other| *other != part) {
@@ -238,6 +247,7 @@ impl Following {
                     }
                 }
                 RunEvent::Retrying { reason, attempt, .. } => {
+                    self.waits = true;
                     patches.push(self.foot(Some(format!(
                         "{} Asking again (attempt {attempt})…",
                         not_ready(&reason)

@@ -20,15 +20,15 @@ use crate::{
         state::answer::apply,
     },
     domain::{
+        event::Heard,
         id::{PersonaId, RunId, TestInputId},
         run::RunStatus,
         version::Revision,
     },
 };
 
-/// How many runs a page watches at once: a browser has six connections for all pages of a server that it shows. The
-/// others are shown when they are whole, or when it is their turn.
-const WATCHED: usize = 1;
+/// How many runs a page watches at once. The others are watched when one of them is over.
+const WATCHED: usize = 32;
 /// After how many milliseconds the answers are looked at again: much may begin in one moment.
 const SOON: u32 = 150;
 /// The same, where something could not be reached.
@@ -41,8 +41,6 @@ type Shown = ArcRwSignal<Option<ShownAnswer>>;
 pub struct AnswerBook {
     persona: StoredValue<PersonaId>,
     shown: StoredValue<HashMap<TestInputId, Shown>>,
-    /// Runs that go on and are not watched yet, in their order.
-    waiting: StoredValue<Vec<(TestInputId, RunId)>>,
     watch: Watch,
     again: Alarm,
     /// The form of the persona.
@@ -60,7 +58,6 @@ impl AnswerBook {
         let book = Self {
             persona: StoredValue::new(persona),
             shown: StoredValue::new(HashMap::new()),
-            waiting: StoredValue::new(Vec::new()),
             watch: Watch::none(),
             again: Alarm::unset(),
             form,
@@ -115,11 +112,8 @@ impl AnswerBook {
         if is_late {
             return;
         }
-        self.waiting.update_value(|waiting| waiting.retain(|(_, other)| *other != run));
         if is_over {
             self.watch.close(&run);
-        } else if !self.watch.has(&run) {
-            self.waiting.update_value(|waiting| waiting.push((input, run)));
         }
         if is_over || !is_known {
             shown.set(Some(new));
@@ -138,61 +132,63 @@ impl AnswerBook {
         self.pump();
     }
 
-    /// Watches as many of the runs that go on as it may.
-    fn pump(self) {
-        while self.watch.count() < WATCHED {
-            let next = self.waiting.try_update_value(|waiting| {
-                if waiting.is_empty() { None } else { Some(waiting.remove(0)) }
-            });
-            let Some(Some((input, run))) = next else { break };
-            let shown = self.of(&input);
-            let this = run.clone();
-            self.watch.open(
-                &run,
-                move |event| {
-                    let mut over = false;
-                    shown.update(|shown| {
-                        if let Some(shown) =
-                            shown.as_mut().filter(|shown| shown.answer.run_id == this)
-                        {
-                            apply(&mut shown.answer, &mut shown.attempt, event);
-                            over = shown.answer.status.is_over();
-                        }
-                    });
-                    if over {
-                        self.leave(&this, SOON);
-                    }
-                },
-                {
-                    let run = run.clone();
-                    // It may go on over there: then it is watched again.
-                    move || self.leave(&run, LATER)
-                },
-            );
-        }
-        self.busy.try_set(self.watch.count() > 0);
+    /// The runs of answers that are shown and not whole, in the order in which they were begun.
+    fn going_on(self) -> Vec<RunId> {
+        let going_on = |shown: &Shown| {
+            shown.with_untracked(|shown| {
+                let answer = shown.as_ref().map(|shown| &shown.answer);
+                let answer = answer.filter(|answer| !answer.status.is_over());
+                answer.map(|answer| answer.run_id.clone())
+            })
+        };
+        let runs = |all: &HashMap<_, _>| all.values().filter_map(going_on).collect::<Vec<_>>();
+        let mut runs = self.shown.try_with_value(runs).unwrap_or_default();
+        runs.sort_unstable();
+        runs
     }
 
-    /// A run is over, or cannot be followed: what is kept of it is shown.
-    fn leave(self, run: &RunId, millis: u32) {
-        self.watch.close(run);
-        self.renew_after(millis);
-        self.pump();
+    /// Watches as many of the runs that go on as it may.
+    fn pump(self) {
+        let mut runs = self.going_on();
+        self.busy.try_set(!runs.is_empty());
+        runs.truncate(WATCHED);
+        if !runs.iter().all(|run| self.watch.has(run)) {
+            // They may go on over there: then they are watched again.
+            let lost = move || {
+                self.watch.close_all();
+                self.renew_after(LATER);
+            };
+            self.watch.open(runs, move |event| self.hear(event), lost);
+        }
+    }
+
+    /// Takes in what a run told.
+    fn hear(self, event: Heard) {
+        let run = event.run.clone();
+        let of_run = |shown: &&Shown| {
+            shown.with_untracked(|shown| {
+                shown.as_ref().is_some_and(|shown| shown.answer.run_id == run)
+            })
+        };
+        let shown = self.shown.try_with_value(|all| all.values().find(of_run).cloned()).flatten();
+        let over = shown.and_then(|shown| {
+            shown.try_update(|shown| {
+                let shown = shown.as_mut()?;
+                apply(&mut shown.answer, &mut shown.hearing, event);
+                Some(shown.answer.status.is_over())
+            })
+        });
+        // One that is over, or is not shown any more: what is kept of it is.
+        if over.flatten().unwrap_or(true) && self.watch.has(&run) {
+            self.watch.close(&run);
+            self.renew_after(SOON);
+            self.pump();
+        }
     }
 
     /// Looks at the answers again.
     pub fn renew(self) {
         self.renew_after(SOON);
-    }
-
-    /// Whether any answer that is shown is not whole.
-    fn goes_on(self) -> bool {
-        let goes_on = |shown: &Shown| {
-            shown.with_untracked(|shown| {
-                shown.as_ref().is_some_and(|shown| !shown.answer.status.is_over())
-            })
-        };
-        self.shown.try_with_value(|all| all.values().any(goes_on)).unwrap_or_default()
     }
 
     fn renew_after(self, millis: u32) {
@@ -201,7 +197,7 @@ impl AnswerBook {
                 let Some(persona) = self.persona.try_get_value() else { return };
                 match last_answers(persona).await {
                     Ok(answers) => self.put_all(answers),
-                    Err(_) if self.goes_on() => self.renew_after(LATER),
+                    Err(_) if !self.going_on().is_empty() => self.renew_after(LATER),
                     Err(_) => {}
                 }
             });
@@ -412,7 +408,7 @@ pub fn AnswerBox(
 
 /// The words of an answer: as they come while they come, rendered when they are all there.
 fn answer(shown: &ShownAnswer) -> AnyView {
-    let ShownAnswer { answer, html, attempt } = shown;
+    let ShownAnswer { answer, html, hearing } = shown;
     let words = answer.text.trim_end().to_owned();
     let told = match (answer.status, &answer.error) {
         (_, Some(error)) => Some(("problem", error.to_string())),
@@ -421,8 +417,9 @@ fn answer(shown: &ShownAnswer) -> AnyView {
     };
     let text = match answer.status {
         RunStatus::Queued => view! { <p class="faint">"Waiting for its turn…"</p> }.into_any(),
-        RunStatus::Running if words.is_empty() && *attempt > 0 => {
-            view! { <p class="faint">"Asking again (attempt " {*attempt} ")…"</p> }.into_any()
+        RunStatus::Running if words.is_empty() && hearing.attempt > 0 => {
+            view! { <p class="faint">"Asking again (attempt " {hearing.attempt} ")…"</p> }
+                .into_any()
         }
         RunStatus::Running if words.is_empty() => {
             view! { <p class="faint">"Thinking…"</p> }.into_any()

@@ -22,7 +22,7 @@ use crate::{
         draft::moved,
         shortcut::{Shortcut, shortcut},
     },
-    domain::{event::Heard, id::RunId, theme::Theme, timestamp::Timestamp},
+    domain::{error::ApiError, event::Heard, id::RunId, theme::Theme, timestamp::Timestamp},
 };
 
 /// The status was sent with the page.
@@ -62,7 +62,7 @@ pub fn now() -> Timestamp {
 }
 
 /// What a part of a page shows.
-pub async fn gathered<T>(asked: impl Future<Output = T>) -> T {
+pub async fn gathered<T>(asked: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
     asked.await
 }
 
@@ -132,41 +132,48 @@ pub fn close_later(source: Option<Source>) {
     Timeout::new(0, move || drop(source)).forget();
 }
 
-/// Runs that are being watched. They are left when the owner goes away.
+/// Runs that are being watched, all of them by one stream: a browser has six connections for all pages of a server
+/// that it shows. They are left when the owner goes away.
 #[derive(Clone, Copy)]
-pub struct Watch(StoredValue<HashMap<RunId, Source>, LocalStorage>);
+pub struct Watch(StoredValue<(Vec<RunId>, Option<Source>), LocalStorage>);
 
 impl Watch {
     /// Nothing is watched yet.
     pub fn none() -> Self {
-        Self(StoredValue::new_local(HashMap::new()))
+        Self(StoredValue::new_local((Vec::new(), None)))
     }
 
-    /// Watches a run from its beginning; `lost` is called when nothing more will come.
-    pub fn open(self, run: &RunId, told: impl Fn(Heard) + 'static, lost: impl Fn() + 'static) {
+    /// Watches these runs from their beginnings, and no others; `lost` is called when nothing more will come.
+    pub fn open(self, runs: Vec<RunId>, told: impl Fn(Heard) + 'static, lost: impl Fn() + 'static) {
         let told = move |data: String| {
             if let Ok(event) = serde_json::from_str(&data) {
                 told(event);
             }
         };
-        if let Some(source) = Source::open(&format!("/api/runs/{run}/events"), told, lost) {
-            self.0.update_value(|open| drop(open.insert(run.clone(), source)));
-        }
+        let names: Vec<_> = runs.iter().map(RunId::as_str).collect();
+        let source = Source::open(&format!("/rail/answers/{}", names.join(",")), told, lost);
+        let before = self.0.try_update_value(|watched| std::mem::replace(watched, (runs, source)));
+        close_later(before.and_then(|(_, source)| source));
     }
 
-    /// How many are watched.
-    pub fn count(self) -> usize {
-        self.0.try_with_value(HashMap::len).unwrap_or_default()
-    }
-
-    /// Whether this one is.
+    /// Whether this one is watched.
     pub fn has(self, run: &RunId) -> bool {
-        self.0.try_with_value(|open| open.contains_key(run)).unwrap_or_default()
+        self.0.try_with_value(|(runs, _)| runs.contains(run)).unwrap_or_default()
     }
 
     /// Leaves a run. It may be called from within one of its own calls, so it happens right after.
     pub fn close(self, run: &RunId) {
-        close_later(self.0.try_update_value(|open| open.remove(run)).flatten());
+        let left = self.0.try_update_value(|(runs, source)| {
+            runs.retain(|other| other != run);
+            if runs.is_empty() { source.take() } else { None }
+        });
+        close_later(left.flatten());
+    }
+
+    /// Leaves all of them.
+    pub fn close_all(self) {
+        let left = self.0.try_update_value(std::mem::take);
+        close_later(left.and_then(|(_, source)| source));
     }
 }
 

@@ -11,6 +11,7 @@ use leptos_axum::ResponseOptions;
 use crate::{
     app::state::shortcut::Shortcut,
     domain::{
+        error::ApiError,
         event::Heard,
         id::RunId,
         theme::{self, Theme},
@@ -82,16 +83,16 @@ pub fn now() -> Timestamp {
 }
 
 /// What a part of a page shows. It is gathered apart from the page, which waits for one part after the other: a part
-/// whose turn has not come must not hold a connection that another waits for.
-pub async fn gathered<T: Send + 'static>(asked: impl Future<Output = T> + Send + 'static) -> T {
-    match tokio::spawn(ScopedFuture::new(asked)).await {
-        Ok(told) => told,
-        Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The server closes, and nobody waits any more.
-            Err(_) => std::future::pending().await,
-        },
-    }
+/// whose turn has not come must not hold a connection that another waits for. Nor may one that breaks: whoever waits
+/// for it would wait for ever.
+pub async fn gathered<T: Send + 'static>(
+    asked: impl Future<Output = Result<T, ApiError>> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::spawn(ScopedFuture::new(asked)).await.unwrap_or_else(|broke| {
+        let incident = uuid::Uuid::now_v7().simple().to_string();
+        tracing::error!(incident, %broke, "a part of a page broke");
+        Err(ApiError::Internal { incident })
+    })
 }
 
 /// An alarm that never rings: nothing happens later on the server.
@@ -122,12 +123,7 @@ impl Watch {
     }
 
     /// Watches nothing.
-    pub fn open(self, _: &RunId, _: impl Fn(Heard) + 'static, _: impl Fn() + 'static) {}
-
-    /// Watches nothing.
-    pub fn count(self) -> usize {
-        0
-    }
+    pub fn open(self, _: Vec<RunId>, _: impl Fn(Heard) + 'static, _: impl Fn() + 'static) {}
 
     /// Watches nothing.
     pub fn has(self, _: &RunId) -> bool {
@@ -136,6 +132,9 @@ impl Watch {
 
     /// There is nothing to close.
     pub fn close(self, _: &RunId) {}
+
+    /// There is nothing to close.
+    pub fn close_all(self) {}
 }
 
 /// Nobody presses keys on the server.

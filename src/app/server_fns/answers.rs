@@ -3,10 +3,13 @@
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{
-    error::ApiError,
-    id::{PersonaId, RunId, TestInputId},
-    test_answer::TestAnswer,
+use crate::{
+    app::state::answer::Hearing,
+    domain::{
+        error::ApiError,
+        id::{PersonaId, RunId, TestInputId},
+        test_answer::TestAnswer,
+    },
 };
 
 /// An answer with its words as the page shows them.
@@ -16,9 +19,9 @@ pub struct ShownAnswer {
     pub answer: TestAnswer,
     /// Its words, rendered; empty while the run goes on.
     pub html: String,
-    /// Which attempt follows where the service was not ready, as somebody learns who watches the run.
+    /// What somebody knows who watches the run.
     #[serde(skip)]
-    pub attempt: u32,
+    pub hearing: Hearing,
 }
 
 /// The last answer to each test input of a persona.

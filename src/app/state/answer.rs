@@ -2,21 +2,30 @@
 
 use crate::domain::{event::Heard, run::RunStatus, test_answer::TestAnswer};
 
-/// Folds one more event in, and says at which attempt it is while it waits for one. Events of a run that is
-/// over are ignored: a stream may repeat its end.
-pub fn apply(answer: &mut TestAnswer, attempt: &mut u32, event: Heard) {
+/// What is known to somebody who listens to a run, beside its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hearing {
+    /// Which attempt follows where the service was not ready.
+    pub attempt: u32,
+    /// What was told again of words that are shown: they stay until there is more.
+    again: Option<String>,
+}
+
+/// Folds one more event in. Events of a run that is over are ignored: a stream may repeat its end.
+pub fn apply(answer: &mut TestAnswer, hearing: &mut Hearing, event: Heard) {
     if answer.status.is_over() {
         return;
     }
-    *attempt = event.attempt;
+    hearing.attempt = event.attempt;
+    let words = hearing.again.as_mut().unwrap_or(&mut answer.text);
     match event.kind.as_str() {
         "started" => {
             answer.status = RunStatus::Running;
-            answer.text.clear();
+            hearing.again = Some(String::new());
         }
-        "text" => answer.text.push_str(&event.delta),
+        "text" => words.push_str(&event.delta),
         // Another part may follow; the space after the last one is not seen.
-        "part_ended" if !answer.text.is_empty() => answer.text.push_str("\n\n"),
+        "part_ended" if !words.is_empty() => words.push_str("\n\n"),
         "ended" => {
             answer.status = event.status.unwrap_or(RunStatus::Failed);
             answer.stop = event.stop;
@@ -24,6 +33,12 @@ pub fn apply(answer: &mut TestAnswer, attempt: &mut u32, event: Heard) {
             answer.spent = event.spent;
         }
         _ => {}
+    }
+    let is_over = answer.status.is_over();
+    let (shown, again) = (answer.text.len(), &mut hearing.again);
+    let is_whole = |again: &mut String| is_over || (!again.is_empty() && again.len() >= shown);
+    if let Some(words) = again.take_if(is_whole) {
+        answer.text = words;
     }
 }
 
@@ -63,7 +78,7 @@ mod tests {
 
     #[test]
     fn words_are_joined_and_nothing_follows_the_end() {
-        let mut answer = waiting();
+        let (mut answer, mut hearing) = (waiting(), Hearing::default());
         let spent = Spent { duration_ms: 9, ..Spent::default() };
         let stop = Some(StopReason::EndTurn);
         let events = [
@@ -75,7 +90,7 @@ mod tests {
         ];
 
         for event in events {
-            apply(&mut answer, &mut 0, heard(event));
+            apply(&mut answer, &mut hearing, heard(event));
         }
 
         let status = RunStatus::Done;
@@ -84,24 +99,27 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_told_from_the_start_again_does_not_double_the_words() {
-        let mut answer = waiting();
+        let (mut answer, mut hearing) = (waiting(), Hearing::default());
         let started = || RunEvent::Started { reply_id: "m".into(), model: "demo".into() };
-        for event in [started(), text("a"), started(), text("a"), text("b")] {
-            apply(&mut answer, &mut 0, heard(event));
+        let mut shown = Vec::new();
+        for event in [started(), text("a"), text("b"), started(), text("a"), text("b"), text("c")] {
+            apply(&mut answer, &mut hearing, heard(event));
+            shown.push(answer.text.clone());
         }
 
-        assert_eq!(answer.text, "ab");
+        // Nor do they go away meanwhile.
+        assert_eq!(shown, ["", "a", "ab", "ab", "ab", "ab", "abc"]);
     }
 
     #[test]
     fn an_answer_that_waits_for_another_attempt_says_which_until_something_comes() {
-        let (mut answer, mut attempt) = (waiting(), 0);
+        let (mut answer, mut hearing) = (waiting(), Hearing::default());
         let retrying = |attempt| RunEvent::Retrying { attempt, wait_ms: 9, reason: "Busy.".into() };
         let started = RunEvent::Started { reply_id: "m".into(), model: "demo".into() };
         let mut told = Vec::new();
         for event in [started, retrying(2), retrying(3), text("a")] {
-            apply(&mut answer, &mut attempt, heard(event));
-            told.push(attempt);
+            apply(&mut answer, &mut hearing, heard(event));
+            told.push(hearing.attempt);
         }
 
         assert_eq!(told, [0, 2, 3, 0]);

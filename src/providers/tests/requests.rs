@@ -287,9 +287,24 @@ fn the_key_goes_into_one_header_or_none() {
         let with = dialect.headers(Some("secret"));
         assert_eq!(with.iter().filter(|(_, value)| value.contains("secret")).count(), 1);
         assert_eq!(dialect.headers(None).len(), with.len() - 1);
-        assert!(!dialect.path("m").contains("secret"));
+        assert!(!dialect.address("https://example.org", "m").contains("secret"));
     }
     assert_eq!(Dialect::Anthropic.headers(None), [("anthropic-version", "2023-06-01".into())]);
-    let path = "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse";
-    assert_eq!(Dialect::Gemini.path("gemini-3-pro"), path);
+}
+
+/// A base address with its version led to one that has it twice, and so to nothing.
+#[test]
+fn a_base_address_is_taken_with_its_version_and_without() {
+    let gemini = "https://example.org/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse";
+    for (dialect, base, address) in [
+        (Dialect::Anthropic, "https://example.org", "https://example.org/v1/messages"),
+        (Dialect::Anthropic, "https://example.org/v1/", "https://example.org/v1/messages"),
+        (Dialect::Anthropic, "https://example.org/api", "https://example.org/api/v1/messages"),
+        (Dialect::OpenaiChat, "https://example.org/v1", "https://example.org/v1/chat/completions"),
+        (Dialect::OpenaiResponses, "https://example.org/v1/", "https://example.org/v1/responses"),
+        (Dialect::Gemini, "https://example.org", gemini),
+        (Dialect::Gemini, "https://example.org/v1beta", gemini),
+    ] {
+        assert_eq!(dialect.address(base, "gemini-3-pro"), address, "{base}");
+    }
 }

@@ -115,7 +115,9 @@ async fn asked(house: &House) -> Vec<Asked> {
         let name = format!("{method} {path}");
         all.push((class, name, Box::new(move || request(method.clone(), &address, body.clone()))));
     }
-    for path in ["/rail", "/rail/turns", "/rail/runs/{id}", "/rail/drafts/{id}", "/api/nothing"] {
+    let rail = ["", "/turns", "/runs/{id}", "/drafts/{id}", "/answers/{runs}"];
+    let rail = rail.map(|path| format!("/rail{path}"));
+    for path in rail.iter().map(String::as_str).chain(["/api/nothing"]) {
         let address = filled(path);
         let ask = move || request(Method::GET, &address, None);
         all.push((Class::Viewer, path.into(), Box::new(ask)));

@@ -167,11 +167,11 @@ async fn no_function_lets_a_token_decide_on_drafts(house: House) {
             assert_eq!(states().await, before, "{function}");
         }
     }
-    // A person takes a rejection back by the same function.
+    // A person takes a rejection back by the same function: then it is what it would have become.
     let ann = accounts.signed_in("ann").await;
     let undone = ann.function("undo_change", &[("id", drafts[1].as_str())]).await;
     assert_eq!(undone.status, 200, "{}", undone.text);
-    assert_eq!(states().await[1], ChangeState::Pending);
+    assert_eq!(states().await[1], ChangeState::Conflict);
 }
 
 #[tokio::test]

@@ -294,9 +294,10 @@ async fn how_long_tools_took_is_told_also_to_whoever_comes_back_in_the_middle() 
 async fn it_is_told_that_a_service_is_asked_again() {
     let house = House::new().await;
     // Often enough that whoever looks comes in between.
-    let steps = (2..200).map(
+    let steps = (2..100).map(
         |attempt| json!({"retrying": {"attempt": attempt, "wait_ms": 50, "reason": "It is busy."}}),
     );
+    let steps = steps.chain([json!({"text": "Here I am.\n\n"}), json!("stall")]);
     let slow = house.playing(&json!({"answers": [steps.collect::<Vec<Value>>()]}));
     let kept = super::post(&slow, json!({"content": "Speak"})).await.good();
     let run = kept["runId"].as_str().unwrap().to_owned();
@@ -311,6 +312,12 @@ async fn it_is_told_that_a_service_is_asked_again() {
         seen.replace("<!>", "").contains("is not ready (It is busy). Asking again (attempt "),
         "{seen}"
     );
+    // Once it answers, nothing says any more that it does not.
+    while !seen.contains("Here I am.") {
+        seen.push_str(events.next().await.unwrap().1["html"].as_str().unwrap());
+    }
+    let (_, after) = seen.rsplit_once("Asking again").unwrap();
+    assert!(after.contains("Answering…"), "{after}");
     slow.call(Method::POST, &format!("/api/runs/{run}/stop"), json!({})).await.good();
 }
 
