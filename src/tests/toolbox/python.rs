@@ -127,5 +127,7 @@ async fn functions_run_in_the_sandbox_and_their_errors_are_told() {
     let (missing, is_error) = &given[3];
     assert!(*is_error && missing.contains("missing a required argument: 'to'"), "{missing}");
     let (forever, is_error) = &given[4];
-    assert!(*is_error && forever.contains("longer than 2 seconds"), "{forever}");
+    // Of the processor's time; where others have most of that, the clock is first.
+    let ended = ["it computed for longer than 2 seconds", "it took longer than 5 seconds"];
+    assert!(*is_error && ended.iter().any(|ended| forever.contains(ended)), "{forever}");
 }
