@@ -409,6 +409,29 @@ impl Link {
         Ok(())
     }
 
+    /// Takes the faces of personas that stay out of a persona or a chat that goes. One that showed who goes
+    /// shows from then on whose face it is.
+    pub(super) async fn keep_faces(&mut self, id: &str) -> Result<(), StoreError> {
+        const SQL: &str = "with worn (picture_id, persona_id) as (
+                select v.face, min(p.persona_id) from persona p join persona_version v
+                    on v.space_id = p.space_id and v.persona_id = p.persona_id
+                        and v.revision = p.revision
+                where p.space_id = $1 and p.persona_id <> $2 and v.face <> ''
+                group by v.face
+            )
+            update picture set conversation_id = null, message_id = null,
+                persona_id = case when persona_id <> $2 then persona_id else (
+                    select w.persona_id from worn w where w.picture_id = picture.picture_id) end
+            where space_id = $1 and picture_id in (select picture_id from worn)
+                and (persona_id = $2 or conversation_id = $2 or conversation_id in (
+                    select conversation_id from conversation
+                    where space_id = $1 and persona_id = $2))";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
     /// Has the files removed of the pictures that go with a persona or a chat.
     pub(super) async fn drop_pictures_of(&mut self, id: &str) -> Result<(), StoreError> {
         const SQL: &str = "select picture_id from picture where space_id = $1
