@@ -11,7 +11,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, PersonaId, PictureId, UserId},
     list::Page,
     news::News,
-    picture::{Picture, PictureFacts, PictureSettings, PictureState, Wish},
+    picture::{GIVEN_UP, Picture, PictureFacts, PictureSettings, PictureState, Wish},
     timestamp::Timestamp,
 };
 
@@ -338,6 +338,22 @@ impl Link {
             .bind(counted.asked_at.map(|at| at.0)).bind(counted.cost_micros)
             .execute(wire).await.map(drop)?);
         self.tell(News::of_picture(&picture.id, picture.chat_id.as_ref()));
+        Ok(())
+    }
+
+    /// Says of a picture that nobody is making any more, and of which nothing else was said, that it is not
+    /// there. What it counts for stays.
+    pub(super) async fn give_up_picture(&mut self, id: &PictureId) -> Result<(), StoreError> {
+        const SQL: &str = "update picture set state = 'failed', problem = $3, updated_at = $4
+            where space_id = $1 and picture_id = $2 and state in ('queued', 'drawing')
+            returning conversation_id";
+        let space = self.space.clone();
+        let given_up: Option<Option<String>> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(GIVEN_UP).bind(now().0)
+            .fetch_optional(wire).await?);
+        if let Some(chat) = given_up {
+            self.tell(News::of_picture(id, chat.map(ConversationId::new).as_ref()));
+        }
         Ok(())
     }
 
