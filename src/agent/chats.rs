@@ -28,6 +28,9 @@ use crate::{
     store::{Link, StoreError, new_id},
 };
 
+/// How often settings are laid over those that are there, when others were faster.
+const ATTEMPTS: usize = 8;
+
 /// What a chat is begun with.
 #[derive(Clone, Debug, Default)]
 pub struct NewChat {
@@ -104,9 +107,38 @@ impl Agent {
         id: &ConversationId,
         changes: ChatChanges,
     ) -> Result<Chat, ApiError> {
+        let others = changes.members.is_some();
+        let mut attempts = 1;
+        loop {
+            let change = self.chat_change(scope, id, changes.clone()).await?;
+            match self.gate(scope).submit(change).await {
+                // What was not written against a revision is laid over whatever was set meanwhile.
+                Err(ApiError::Conflict(_)) if changes.base.is_none() && attempts < ATTEMPTS => {
+                    attempts += 1;
+                }
+                done => {
+                    done?;
+                    break;
+                }
+            }
+        }
+        if others {
+            self.make_roleplay_data(scope, id);
+        }
+        Ok(self.read(scope).await?.chat(id).await?)
+    }
+
+    /// These changes laid over a chat as it is now.
+    async fn chat_change(
+        &self,
+        scope: &Scope,
+        id: &ConversationId,
+        changes: ChatChanges,
+    ) -> Result<Change, ApiError> {
         let known = self.read(scope).await?.chat(id).await?;
         let settings = changes.settings.over(known.settings.clone());
-        let mut change = Change::new(id, Op::Update).based_on(changes.base);
+        let base = changes.base.unwrap_or(known.revision);
+        let mut change = Change::new(id, Op::Update).based_on(base);
         if settings != known.settings {
             self.check_settings(scope, &settings, &known.settings).await?;
             change = change.set("settings", serde_json::json!(settings));
@@ -118,16 +150,11 @@ impl Agent {
         if let Some(mode) = changes.mode {
             change = change.set("mode", mode.word());
         }
-        let others = changes.members.is_some();
         if let Some(wanted) = changes.members {
             let members = self.members(scope, &known.members, wanted).await?;
             change = change.set("members", serde_json::json!(members));
         }
-        self.gate(scope).submit(change).await?;
-        if others {
-            self.make_roleplay_data(scope, id);
-        }
-        Ok(self.read(scope).await?.chat(id).await?)
+        Ok(change)
     }
 
     /// These personas as members of a chat: those that are known as they are there, the others as they are

@@ -140,6 +140,7 @@ impl Agent {
             return Ok(Taken::Passed);
         };
         let message = if round.len() == 0 { message_id } else { round.end() };
+        check_visible(&mut link, chat, &message).await?;
         let place = i64::try_from(round.len()).unwrap_or_default();
         let order = Order { round: round_id, place, ..Order::now(conversation, message, brief) };
         self.start(link, scope, order).await?;
@@ -183,7 +184,12 @@ impl Agent {
                 check_visible(&mut link, chat, begun).await?;
                 Some(link.newest_below(chat, begun).await?)
             }
-            None => source.parent_id.clone(),
+            None => {
+                if let Some(parent) = &source.parent_id {
+                    check_visible(&mut link, chat, parent).await?;
+                }
+                source.parent_id.clone()
+            }
         };
         let message = said(parent, &source.text(), now());
         link.insert_message(chat, &message).await?;

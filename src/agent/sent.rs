@@ -33,7 +33,10 @@ impl Agent {
         let mut link = self.read(scope).await?;
         let run = match known {
             Ok((_, known)) => match (&known.message.run_id, known.message.role) {
-                (Some(run), Role::Assistant) => link.run(run).await?,
+                // What a person put in other words is of no model.
+                (Some(run), Role::Assistant) if !known.message.model.is_empty() => {
+                    link.run(run).await?
+                }
                 _ => link.run_of(message).await?.ok_or_else(nothing_sent)?,
             },
             // What is being written is no message yet, but what was sent for it is known.

@@ -19,6 +19,8 @@ pub const IMAGE_MODEL: TextField =
     TextField { name: "model", label: "The image model", max_chars: 200 };
 /// What is told where the operator lets no pictures be made.
 pub const PICTURES_OFF: &str = "Pictures are turned off on this server.";
+/// What is told of one whose making broke too often.
+pub const GIVEN_UP: &str = "Something went wrong while it was made.";
 /// The most steps a model may take.
 pub const MAX_STEPS: u32 = 50;
 /// The most pictures that one message may have.

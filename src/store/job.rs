@@ -154,7 +154,8 @@ impl Store {
         Ok(kept > 0)
     }
 
-    /// Says how work ended. What was taken away meanwhile is for others to say.
+    /// Says how work ended, and of a picture that is not there when its work is given up, that it will not
+    /// come. What was taken away meanwhile is for others to say.
     pub async fn end_job(&self, job: &Job, node: &str, end: &JobEnd) -> Result<(), StoreError> {
         const SQL: &str = "update job set state = $4, not_before = coalesce($5, not_before),
                 problem = $6, ended_at = $7, node = null, alive_at = null
@@ -166,9 +167,12 @@ impl Store {
         };
         let ended = (state != "queued").then(|| now().0);
         let mut link = self.write(&job.space).await?;
-        on!(link, wire => sqlx::query(SQL)
+        let told = on!(link, wire => sqlx::query(SQL)
             .bind(job.id.as_str()).bind(node).bind(job.attempts).bind(state).bind(again)
-            .bind(problem).bind(ended).execute(wire).await.map(drop)?);
+            .bind(problem).bind(ended).execute(wire).await?.rows_affected());
+        if let (1.., JobEnd::Failed(_), Work::DrawPicture(picture)) = (told, end, &job.work) {
+            link.give_up_picture(picture).await?;
+        }
         link.commit().await
     }
 

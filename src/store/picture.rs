@@ -11,7 +11,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, PersonaId, PictureId, UserId},
     list::Page,
     news::News,
-    picture::{Picture, PictureFacts, PictureSettings, PictureState, Wish},
+    picture::{GIVEN_UP, Picture, PictureFacts, PictureSettings, PictureState, Wish},
     timestamp::Timestamp,
 };
 
@@ -341,6 +341,22 @@ impl Link {
         Ok(())
     }
 
+    /// Says of a picture that nobody is making any more, and of which nothing else was said, that it is not
+    /// there. What it counts for stays.
+    pub(super) async fn give_up_picture(&mut self, id: &PictureId) -> Result<(), StoreError> {
+        const SQL: &str = "update picture set state = 'failed', problem = $3, updated_at = $4
+            where space_id = $1 and picture_id = $2 and state in ('queued', 'drawing')
+            returning conversation_id";
+        let space = self.space.clone();
+        let given_up: Option<Option<String>> = on!(self, wire => sqlx::query_scalar(SQL)
+            .bind(space.as_str()).bind(id.as_str()).bind(GIVEN_UP).bind(now().0)
+            .fetch_optional(wire).await?);
+        if let Some(chat) = given_up {
+            self.tell(News::of_picture(id, chat.map(ConversationId::new).as_ref()));
+        }
+        Ok(())
+    }
+
     /// Queues a picture again that could not be made. `false` when it did not fail.
     pub async fn requeue_picture(&mut self, picture: &Picture) -> Result<bool, StoreError> {
         const SQL: &str = "update picture set state = 'queued', problem = null, updated_at = $3
@@ -406,6 +422,29 @@ impl Link {
         let space = self.space.clone();
         on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(id.as_str()).execute(wire).await.map(drop)?);
+        Ok(())
+    }
+
+    /// Takes the faces of personas that stay out of a persona or a chat that goes. One that showed who goes
+    /// shows from then on whose face it is.
+    pub(super) async fn keep_faces(&mut self, id: &str) -> Result<(), StoreError> {
+        const SQL: &str = "with worn (picture_id, persona_id) as (
+                select v.face, min(p.persona_id) from persona p join persona_version v
+                    on v.space_id = p.space_id and v.persona_id = p.persona_id
+                        and v.revision = p.revision
+                where p.space_id = $1 and p.persona_id <> $2 and v.face <> ''
+                group by v.face
+            )
+            update picture set conversation_id = null, message_id = null,
+                persona_id = case when persona_id <> $2 then persona_id else (
+                    select w.persona_id from worn w where w.picture_id = picture.picture_id) end
+            where space_id = $1 and picture_id in (select picture_id from worn)
+                and (persona_id = $2 or conversation_id = $2 or conversation_id in (
+                    select conversation_id from conversation
+                    where space_id = $1 and persona_id = $2))";
+        let space = self.space.clone();
+        on!(self, wire => sqlx::query(SQL)
+            .bind(space.as_str()).bind(id).execute(wire).await.map(drop)?);
         Ok(())
     }
 

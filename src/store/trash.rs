@@ -43,7 +43,8 @@ const CHAT_PURGE: &str = "delete from conversation
     where space_id = $1 and conversation_id = $2 and kind = 'chat' and deleted_at is not null";
 
 impl Link {
-    /// What lies in the bin, the last deleted first. Test inputs of a persona in the bin go with it.
+    /// What lies in the bin, the last deleted first. Test inputs of a persona in the bin go with it, and its
+    /// pictures but the faces of others.
     pub async fn bin(
         &mut self,
         after: Option<&str>,
@@ -89,6 +90,11 @@ impl Link {
                             and o.position > 0)
                 union all
                 select s.id, s.id from shown s where s.kind = 'chat'
+            ), worn (picture_id, persona_id) as (
+                select v.face, p.persona_id from persona p join persona_version v
+                    on v.space_id = p.space_id and v.persona_id = p.persona_id
+                        and v.revision = p.revision
+                where p.space_id = $1 and v.face <> ''
             )
             select s.kind, s.id, s.title, s.parent, s.deleted_at,
                 (select count(*) from going g where g.id = s.id and s.kind = 'persona') as chats,
@@ -99,7 +105,9 @@ impl Link {
                     select p.picture_id from going g cross join picture p
                     where g.id = s.id and p.space_id = $1
                         and p.conversation_id = g.conversation_id
-                        and p.deleted_at is null) as gone) as pictures
+                        and p.deleted_at is null) as gone
+                where not exists (select 1 from worn w where w.picture_id = gone.picture_id
+                    and w.persona_id <> s.id)) as pictures
             from shown s order by s.deleted_at desc, s.id";
         let (at, id) = parse_cursor(after);
         let space = self.space.clone();
@@ -149,7 +157,11 @@ impl Link {
                     where space_id = $1 and kind = 'chat' and deleted_at is not null) as c
                 cross join picture p
                 where p.space_id = $1 and p.conversation_id = c.conversation_id
-                    and p.deleted_at is null) as gone)";
+                    and p.deleted_at is null) as gone
+            where picture_id not in (select v.face from persona p join persona_version v
+                    on v.space_id = p.space_id and v.persona_id = p.persona_id
+                        and v.revision = p.revision
+                where p.space_id = $1 and p.deleted_at is null))";
         let space = self.space.clone();
         Ok(on!(self, wire => sqlx::query_as(SQL).bind(space.as_str()).fetch_one(wire).await?))
     }
@@ -225,6 +237,7 @@ impl Link {
                 select test_input_id from test_input where space_id = $1 and persona_id = $2)";
         let space = self.space.clone();
         if matches!(entity.kind, EntityKind::Persona | EntityKind::Chat) {
+            self.keep_faces(&entity.id).await?;
             self.drop_pictures_of(&entity.id).await?;
         }
         let sql = match entity.kind {

@@ -15,7 +15,7 @@ mod watchers;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::restart::{Server, script};
 
@@ -29,6 +29,18 @@ fn brief(folder: &Path) -> PathBuf {
 /// Renames the sample, and says how that was answered.
 async fn rename(server: &Server, name: &str) -> u16 {
     server.ask("PUT", OPTIMIST, Some(&json!({"name": name}))).await.0
+}
+
+/// The page of a chat in which something was answered.
+async fn answered(server: &Server) -> String {
+    let new = json!({"personaId": "optimist", "title": "Hm", "settings": {"images": false}});
+    let (_, chat) = server.ask("POST", "/api/chats", Some(&new)).await;
+    let chat: Value = serde_json::from_str(&chat).unwrap();
+    let page = format!("/chats/{}", chat["id"].as_str().unwrap());
+    let messages = format!("/api{page}/messages");
+    server.ask("POST", &messages, Some(&json!({"content": "Well?"}))).await;
+    while server.get(&messages).await["run"]["status"] != "done" {}
+    page
 }
 
 /// How often something is killed: few times, unless one wants to wait.

@@ -128,7 +128,10 @@ pub fn ChatSettingsDrawer(
             {members.into_iter().map(|member| {
                 let href = format!("/personas/{}/roleplay", member.persona_id);
                 // Nobody may have been there to draw it when the chat began.
-                let told = member.roleplay_data.is_none().then_some(": nothing yet. It can be drawn or written there.");
+                let told = member.roleplay_data.is_none().then_some(match member.changes {
+                    0 => ": nothing yet. It can be drawn or written there.",
+                    _ => ": nothing yet. Updating the persona in this chat has it drawn.",
+                });
                 view! { <p class="small"><a href=href>"What roleplay knows of " {member.name}</a> {told}</p> }
             }).collect_view()}
         </Workbench>

@@ -207,8 +207,9 @@ fn Edit(said: PathMessage) -> impl IntoView {
 #[component]
 fn More(chat: ConversationId, said: PathMessage, leaf: Option<MessageId>) -> impl IntoView {
     let id = said.message.id.to_string();
-    // Nothing was sent for what came from a file.
-    let sent = said.message.run_id.is_some().then(|| format!("/chats/{chat}?sent={id}"));
+    // Nothing was sent for what came from a file, or is in a person's words.
+    let by_model = said.message.run_id.is_some() && !said.message.model.is_empty();
+    let sent = by_model.then(|| format!("/chats/{chat}?sent={id}"));
     let hidden = {
         let id = id.clone();
         move || view! { <input type="hidden" name="id" value=id.clone()/> }

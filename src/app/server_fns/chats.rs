@@ -256,7 +256,11 @@ pub async fn open_chat(
         _ => !stays,
     };
     if let Some(leaf) = path.leaf.as_ref().filter(|_| goes) {
-        desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await?;
+        // A place that cannot be kept must not hide the chat.
+        let kept = desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await;
+        if let Err(error) = kept {
+            tracing::warn!(%error, chat = %id, "where a device is cannot be kept");
+        }
     }
     let known_device = was_at.is_some();
     let said = std::mem::take(&mut path.items);

@@ -18,6 +18,7 @@ on_both!(
     roleplay_data_is_made_once_for_a_version_and_can_be_edited,
     without_roleplay_data_a_chat_answers_from_the_prompt,
     one_without_roleplay_data_does_not_keep_it_from_the_others,
+    how_roleplay_data_comes_is_told_of_the_version_that_speaks,
 );
 
 /// Waits until what is made in the background is there.
@@ -158,4 +159,22 @@ async fn roleplay_data_that_a_model_did_not_give_is_asked_for_by_the_next_chat()
     }
 
     assert_eq!(fake.asked().len(), 2);
+}
+
+async fn how_roleplay_data_comes_is_told_of_the_version_that_speaks(house: House) {
+    let quota = json!([{"error": {"fault": "quota", "message": "No."}}]);
+    let house = house.playing(&json!({"speakers": {"# Draw roleplay data": quota}, "answers": []}));
+    let chat = begin(&house, "innkeeper").await;
+    let page = format!("{}?settings=1", chat.replace("/api", ""));
+    let there = ": nothing yet. It can be drawn or written there.";
+    let here = ": nothing yet. Updating the persona in this chat has it drawn.";
+
+    let shown = house.get(&page).await.text;
+    assert!(shown.contains(there) && !shown.contains(here), "{shown}");
+
+    // What is drawn there is another version's from now on.
+    let moved = json!({"systemPrompt": "You keep a lighthouse now."});
+    house.call(Method::PUT, "/api/storage/personas/innkeeper", moved).await.good();
+    let shown = house.get(&page).await.text;
+    assert!(shown.contains(here) && !shown.contains(there), "{shown}");
 }

@@ -1,6 +1,7 @@
 //! The last turns, said again to a persona that moved on, beside the old ones.
 
 use axum::http::Method;
+use greenroom::domain::line::{Next, NextItem};
 use serde_json::{Value, json};
 
 use super::{answers, begin, pair, parts, path, post, quiet, say, text, until, words};
@@ -9,6 +10,7 @@ use crate::support::{House, error, on_both};
 on_both!(
     the_last_turns_are_said_again_beside_the_old_ones,
     several_answer_each_turn_that_is_said_again,
+    turns_below_a_pruned_message_are_said_again_once_it_is_restored,
     what_cannot_be_said_again_is_told_before_anything_changes,
 );
 
@@ -66,6 +68,38 @@ async fn several_answer_each_turn_that_is_said_again(house: House) {
     assert_eq!(page["items"][0]["position"], 2);
     let tree = house.get(&format!("{chat}/tree")).await.good();
     assert_eq!(tree["items"].as_array().unwrap().len(), 12);
+}
+
+async fn turns_below_a_pruned_message_are_said_again_once_it_is_restored(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (_, first) = say(&house, &chat, json!({"content": "One"})).await;
+    let (two, old) = say(&house, &chat, json!({"content": "Two"})).await;
+    let scope = house.state.scope.clone();
+    let mut link = house.state.store.write(&scope.space).await.unwrap();
+    let message_ids = vec![two.as_str().into()];
+    let item = NextItem {
+        id: "item".into(),
+        what: Next::Replay { message_ids, begun: None, old: old.as_str().into() },
+        held: Some("The answer before it failed.".into()),
+        created_at: greenroom::domain::timestamp::Timestamp(1),
+        user: scope.user,
+    };
+    link.put_next(&chat.rsplit('/').next().unwrap().into(), &item).await.unwrap();
+    link.commit().await.unwrap();
+    post(&house, &format!("/api/messages/{first}/prune"), json!({})).await.good();
+    let item = format!("{chat}/queue/item");
+
+    house.call(Method::PATCH, &item, json!({"held": false})).await.good();
+
+    let page = path(&house, &chat, "").await;
+    let told = "That message is on a pruned branch. Restore the branch first.";
+    assert_eq!((words(&page), &page["line"][0]["held"]), (vec!["One".into()], &json!(told)));
+    post(&house, &format!("/api/messages/{first}/restore"), json!({})).await.good();
+    house.call(Method::PATCH, &item, json!({"held": false})).await.good();
+    let page = until(&house, &chat, |page| page["line"][0]["kind"] == "replayed").await;
+    assert_eq!(words(&page), ["One", "Answer 1.", "Two", "Answer 3."]);
+    assert_eq!(page["items"][2]["position"], 2);
 }
 
 async fn what_cannot_be_said_again_is_told_before_anything_changes(house: House) {

@@ -8,12 +8,13 @@ use super::{answers, begin, path, post, say, settle, text};
 use crate::{
     fake_service::{FakeService, Reply},
     services::wire::{self, Ending},
-    support::{House, on_both},
+    support::{House, error, on_both},
 };
 
 on_both!(
     what_was_sent_is_told_in_sections_as_it_was_then,
     only_the_last_messages_are_sent,
+    nothing_was_sent_for_what_a_person_put_in_other_words,
     a_moment_becomes_a_test_input_with_what_was_said_before,
 );
 
@@ -78,6 +79,23 @@ async fn only_the_last_messages_are_sent(house: House) {
     let page = house.get(&format!("{}?sent={last}", chat.replace("/api", ""))).await.text;
     let told = "4 earlier messages were not sent, the last 11 were";
     assert!(page.replace("<!>", "").contains(told), "{page}");
+}
+
+async fn nothing_was_sent_for_what_a_person_put_in_other_words(house: House) {
+    let house = house.playing(&answers(9));
+    let chat = begin(&house, "optimist").await;
+    let (_, reply) = say(&house, &chat, json!({"content": "Hello"})).await;
+    let page = chat.replace("/api", "");
+    assert!(house.get(&page).await.text.contains(&format!("{page}?sent={reply}")));
+
+    let other = json!({"content": "My own words."});
+    let kept = post(&house, &format!("/api/messages/{reply}/edit"), other).await.good();
+
+    let html = house.get(&page).await.text;
+    assert!(html.contains("My own words.") && !html.contains("What was sent"), "{html}");
+    let sent = house.get(&format!("/api/messages/{}/prompt", text(&kept["id"]))).await;
+    assert_eq!(sent.error(), error(404, "not_found", ""));
+    house.get(&format!("/api/messages/{reply}/prompt")).await.good();
 }
 
 /// A house whose models of OpenAI's are played, with a persona that speaks with one of them.

@@ -22,6 +22,7 @@ on_both!(
     what_a_browser_remembers_is_used_as_far_as_it_can_be,
     a_form_with_settings_that_cannot_be_is_refused_and_changes_nothing,
     a_title_that_a_person_gives_is_not_held_against_one_that_a_model_found_meanwhile,
+    what_two_set_at_the_same_time_is_set_both,
 );
 
 fn answer(said: &str) -> Reply {
@@ -211,4 +212,24 @@ async fn a_title_that_a_person_gives_is_not_held_against_one_that_a_model_found_
     // What another person called it stays until one has seen it.
     assert_eq!(save("2", "Theirs").await.status, 409);
     assert_eq!(save("3", "Theirs").await.good(), json!(4));
+}
+
+async fn what_two_set_at_the_same_time_is_set_both(house: House) {
+    let chat = super::begin(&house, "optimist").await;
+    for round in 0..20 {
+        let (window, name) = (10 + round % 11, format!("Ann {round}"));
+        let set = |settings: Value| {
+            house.call(Method::PATCH, &chat, json!({"settings": settings, "mode": "story"}))
+        };
+
+        let (one, other) = tokio::join!(
+            set(json!({"window": window})),
+            set(json!({"userPersona": {"name": name}})),
+        );
+
+        assert_eq!((one.status.as_u16(), other.status.as_u16()), (200, 200), "{}", other.text);
+        let settings = house.get(&chat).await.good()["settings"].clone();
+        let known = (&settings["window"], &settings["userPersona"]["name"]);
+        assert_eq!(known, (&json!(window), &json!(name)));
+    }
 }

@@ -14,6 +14,7 @@ on_both!(
     one_that_fails_leaves_the_others_and_can_be_asked_again,
     in_turn_a_failure_does_not_silence_those_who_come_after,
     a_stop_in_turn_lets_nobody_else_begin,
+    whoever_was_still_to_answer_on_a_pruned_branch_waits_until_it_is_restored,
     answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart,
     the_picture_of_an_answer_that_waits_comes_once_it_is_kept,
     the_picture_of_an_answer_that_waited_comes_after_a_restart,
@@ -176,6 +177,34 @@ async fn a_stop_in_turn_lets_nobody_else_begin(house: House) {
 
     let page = path(&house, &chat, "").await;
     assert_eq!((words(&page), &page["line"]), (vec!["Count".into(), "One ".into()], &json!([])));
+}
+
+async fn whoever_was_still_to_answer_on_a_pruned_branch_waits_until_it_is_restored(house: House) {
+    let (ann, ben) = (json!([{"text": "One "}, "stall"]), json!([{"text": "Two."}]));
+    let gone = house.playing(&parts(ann.clone(), ben.clone()));
+    let chat = pair(&gone, "in_turn").await;
+    let kept = post(&gone, &format!("{chat}/messages"), json!({"content": "Count"})).await.good();
+    spoken(&gone, &kept["runIds"]).await;
+    let house = house.playing(&parts(ann, ben));
+    house.state.agent.recover().await.unwrap();
+    let waiting = path(&house, &chat, "").await["line"][0].clone();
+    let item = format!("{chat}/queue/{}", text(&waiting["id"]));
+    let marked = format!("/api/messages/{}", text(&kept["replyId"]));
+    post(&house, &format!("{marked}/prune"), json!({})).await.good();
+
+    house.call(Method::PATCH, &item, json!({"held": false})).await.good();
+
+    let page = path(&house, &chat, "").await;
+    let told = "That message is on a pruned branch. Restore the branch first.";
+    assert_eq!((words(&page), &page["line"][0]["held"]), (vec!["Count".into()], &json!(told)));
+    assert_eq!(page["line"][0]["personaIds"], json!(["ben"]));
+    post(&house, &format!("{marked}/restore"), json!({})).await.good();
+    house.call(Method::PATCH, &item, json!({"held": false})).await.good();
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+    assert_eq!(
+        (words(&page), &page["line"]),
+        (vec!["Count".into(), "One ".into(), "Two.".into()], &json!([]))
+    );
 }
 
 async fn answers_that_were_given_side_by_side_are_kept_in_order_after_a_restart(house: House) {

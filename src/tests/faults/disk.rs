@@ -17,7 +17,7 @@ use greenroom::{
 };
 use serde_json::json;
 
-use super::{OPTIMIST, brief, invariants, rename};
+use super::{OPTIMIST, answered, brief, invariants, rename};
 use crate::{
     accounts::scope,
     restart::{Server, arguments, script},
@@ -131,6 +131,7 @@ async fn a_full_disk_is_told_reading_goes_on_and_writing_too_once_there_is_room(
     }
     let server = on_small_disk(&data, &script).await;
     assert_eq!(rename(&server, "Before").await, 200);
+    let chat = answered(&server).await;
     let filler = inside(&server, &data).join("filler");
     let mut file = fs::File::create(&filler).unwrap();
     while file.write_all(&[7; 4096]).is_ok() {}
@@ -155,6 +156,11 @@ async fn a_full_disk_is_told_reading_goes_on_and_writing_too_once_there_is_room(
     assert!(refused > 2, "the disk was never full");
     assert_eq!(server.ask("GET", OPTIMIST, None).await.0, 200, "reading goes on");
     assert_eq!(server.ask("GET", "/", None).await.0, 200);
+    // Each is a device that was not there before, and whose place cannot be kept.
+    for _ in 0..40 {
+        let (status, page) = server.ask("GET", &chat, None).await;
+        assert!(status == 200 && page.contains("Well?"), "{status} {page}");
+    }
     // What is still open takes its room with it.
     drop(file);
     fs::remove_file(&filler).unwrap();

@@ -15,7 +15,7 @@ use greenroom::{
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{OPTIMIST, brief, invariants, rename};
+use super::{OPTIMIST, answered, brief, invariants, rename};
 use crate::{restart::Server, support::House};
 
 #[tokio::test]
@@ -24,6 +24,7 @@ async fn a_writer_waits_for_another_program_and_gives_up_in_time() {
     let data = folder.path().join("data");
     let file = data.join("greenroom.db");
     let server = Server::start(&data, &brief(folder.path())).await;
+    let chat = answered(&server).await;
     let mut foreign = invariants::open(&file).await;
     let lock = async |foreign: &mut sqlx::SqliteConnection, statement: &'static str| {
         sqlx::query(statement).execute(foreign).await.unwrap();
@@ -40,10 +41,15 @@ async fn a_writer_waits_for_another_program_and_gives_up_in_time() {
         assert_eq!(renaming.await, 200);
     }
     lock(&mut foreign, "begin immediate").await;
-    let (status, told) =
-        server.ask("PUT", OPTIMIST, Some(&serde_json::json!({"name": "Too late"}))).await;
+    let late = json!({"name": "Too late"});
+    let ((status, told), (shown, page)) = tokio::join!(
+        server.ask("PUT", OPTIMIST, Some(&late)),
+        // By a device that was not there before, and whose place cannot be kept.
+        server.ask("GET", &chat, None)
+    );
     assert_eq!(status, 503, "{told}");
     assert!(told.contains("Nothing was changed; try again"), "{told}");
+    assert!(shown == 200 && page.contains("Well?"), "{shown} {page}");
     lock(&mut foreign, "rollback").await;
     drop(foreign);
 

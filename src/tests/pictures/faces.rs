@@ -3,10 +3,14 @@
 use axum::http::Method;
 use serde_json::json;
 
-use super::{imagine, post, work};
+use super::{answered, imagine, listed, post, work};
 use crate::support::{House, error, on_both, request};
 
-on_both!(a_picture_becomes_a_face_through_the_gate, a_face_is_a_picture_of_the_space);
+on_both!(
+    a_picture_becomes_a_face_through_the_gate,
+    a_face_is_a_picture_of_the_space,
+    a_face_outlives_the_chat_and_the_persona_that_it_came_from,
+);
 
 const PERSONA: &str = "/api/storage/personas/innkeeper";
 
@@ -61,4 +65,57 @@ async fn a_face_is_a_picture_of_the_space(house: House) {
     let known = house.get(PERSONA).await.good();
     assert_eq!(known["face"], unmade);
     house.call(Method::PUT, PERSONA, json!({"face": ""})).await.good();
+}
+
+async fn a_face_outlives_the_chat_and_the_persona_that_it_came_from(house: House) {
+    let (chat, _) = answered(&house, "innkeeper", json!({})).await;
+    imagine(&house, json!({"prompt": "Marta", "personaId": "innkeeper"})).await;
+    work(&house).await;
+    let pictures = listed(&house, "").await;
+    let [own, of_chat] = &pictures[..] else { panic!("{pictures:?}") };
+    let [own, of_chat] = [own, of_chat].map(|picture| picture["id"].as_str().unwrap());
+    let copy = post(&house, &format!("{PERSONA}/duplicate"), json!({})).await.good();
+    let copy = copy["id"].as_str().unwrap();
+    let face = |picture: &str, persona: &str| {
+        let path = format!("/api/pictures/{picture}/face");
+        let house = &house;
+        let body = json!({"personaId": persona});
+        async move { drop(post(house, &path, body).await.good()) }
+    };
+    face(of_chat, "optimist").await;
+    face(own, copy).await;
+    let empty = async |gone: &str| {
+        house.send(request(Method::DELETE, gone, None)).await.good();
+        let bin = house.get("/api/storage/bin").await.good();
+        let page = house.get("/bin").await.text;
+        assert!(!page.contains(" with it."), "nothing is said to go along: {page}");
+        house.send(request(Method::DELETE, "/api/storage/bin", None)).await.good();
+        bin["items"][0]["pictures"].clone()
+    };
+    let shown = async |picture: &str| {
+        let known = house.get(&format!("/api/pictures/{picture}")).await.good();
+        let file = house.get(&format!("/api/pictures/{picture}/file")).await.status.as_u16();
+        (known["personaId"].clone(), known["chatId"].clone(), known["messageId"].clone(), file)
+    };
+
+    assert_eq!(empty(&chat).await, 0);
+    work(&house).await;
+    assert_eq!(shown(of_chat).await, (json!("innkeeper"), json!(null), json!(null), 200));
+
+    assert_eq!(empty(PERSONA).await, 0);
+    work(&house).await;
+    assert_eq!(shown(of_chat).await, (json!("optimist"), json!(null), json!(null), 200));
+    assert_eq!(shown(own).await, (json!(copy), json!(null), json!(null), 200));
+    assert_eq!(listed(&house, "").await.len(), 2);
+    assert_eq!(house.neighbour().await.get(&format!("/api/pictures/{own}/file")).await.status, 404);
+
+    // With the last who has it, it goes.
+    let last = format!("/api/storage/personas/{copy}");
+    house.send(request(Method::DELETE, &last, None)).await.good();
+    let bin = house.get("/api/storage/bin").await.good();
+    assert_eq!(bin["items"][0]["pictures"], 1);
+    house.send(request(Method::DELETE, "/api/storage/bin", None)).await.good();
+    work(&house).await;
+    assert_eq!(house.get(&format!("/api/pictures/{own}/file")).await.status, 404);
+    assert_eq!(listed(&house, "").await.len(), 1);
 }

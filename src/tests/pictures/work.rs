@@ -8,8 +8,9 @@ use greenroom::{
     store::{JobEnd, now},
 };
 use serde_json::json;
+use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 
-use super::{hear, imagine, work};
+use super::{PICTURES, answered, hear, imagine, listed, post, work};
 use crate::support::{House, on_both};
 
 on_both!(
@@ -17,6 +18,7 @@ on_both!(
     no_work_is_taken_on_twice,
     work_that_was_taken_away_is_not_ended_by_whoever_lost_it,
     what_always_ends_the_process_is_given_up,
+    a_picture_whose_work_broke_to_the_end_is_told_and_can_be_tried_again,
     the_runner_is_woken_by_new_work,
 );
 
@@ -85,6 +87,49 @@ async fn what_always_ends_the_process_is_given_up(house: House) {
         (&given_up["state"], &given_up["problem"]),
         (&json!("failed"), &json!("It was tried too often."))
     );
+}
+
+async fn a_picture_whose_work_broke_to_the_end_is_told_and_can_be_tried_again(house: House) {
+    let (_, reply) = answered(&house, "innkeeper", json!({})).await;
+    let path = format!("{PICTURES}/{}", listed(&house, "").await[0]["id"].as_str().unwrap());
+    let store = &house.state.store;
+    let told = async || {
+        let known = house.get(&path).await.good();
+        (known["state"].clone(), known["problem"].clone(), known["messageId"].clone())
+    };
+    let job = store.claim_job("test", now()).await.unwrap().unwrap();
+    store.end_job(&job, "lost", &JobEnd::Failed("it broke".into())).await.unwrap();
+    assert_eq!(told().await, (json!("queued"), json!(null), json!(reply)), "it goes on here");
+
+    store.end_job(&job, "test", &JobEnd::Failed("it broke".into())).await.unwrap();
+
+    let problem = "Something went wrong while it was made.";
+    assert_eq!(told().await, (json!("failed"), json!(problem), json!(reply)));
+    post(&house, &format!("{path}/retry"), json!({})).await.good();
+    assert_eq!(work(&house).await, 1);
+    assert_eq!(told().await, (json!("done"), json!(null), json!(reply)));
+}
+
+#[tokio::test]
+async fn a_picture_that_the_database_never_takes_is_given_up() {
+    let house = House::new().await;
+    let path = imagine(&house, json!({"prompt": "A lamp"})).await;
+    let options = SqliteConnectOptions::new().filename(house.database_file());
+    let mut database = options.connect().await.unwrap();
+    let refuse = "create trigger refuse before update on picture when new.state = 'done'
+        begin select raise(abort, 'no'); end";
+    sqlx::query(refuse).execute(&mut database).await.unwrap();
+
+    let jobs = process(&house, "test").waiting(Duration::ZERO);
+    assert_eq!(jobs.work_off().await.unwrap(), 5);
+
+    let given_up = house.get(&path).await.good();
+    let problem = "Something went wrong while it was made.";
+    assert_eq!((&given_up["state"], &given_up["problem"]), (&json!("failed"), &json!(problem)));
+    sqlx::query("drop trigger refuse").execute(&mut database).await.unwrap();
+    post(&house, &format!("{path}/retry"), json!({})).await.good();
+    assert_eq!(jobs.work_off().await.unwrap(), 1);
+    assert_eq!(house.get(&path).await.good()["state"], "done");
 }
 
 async fn the_runner_is_woken_by_new_work(house: House) {
