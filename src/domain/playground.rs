@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::ApiError,
     event::RunEvent,
-    field::TextField,
+    field::{TextField, unix_lines},
     id::{ConversationId, MessageId, PersonaId},
     persona::SYSTEM_PROMPT,
     timestamp::Timestamp,
@@ -146,6 +146,24 @@ impl SessionChanges {
             None => Ok(()),
         }
     }
+}
+
+/// What stands before a variable's name in a form, where a name that begins with a digit would be read as a
+/// place in a list.
+const MARK: char = '_';
+
+/// What a form calls the field of a variable.
+pub fn variable_field(name: &str) -> String {
+    format!("variables[{MARK}{name}]")
+}
+
+/// What the fields of a form stand for.
+pub fn variables_of_form(fields: Variables) -> Variables {
+    let named = fields.into_iter().map(|(field, value)| {
+        let name = field.strip_prefix(MARK).unwrap_or(&field);
+        (name.to_owned(), unix_lines(&value))
+    });
+    named.collect()
 }
 
 /// Refuses names that no place can have, and values that are too long.
