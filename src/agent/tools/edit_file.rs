@@ -9,7 +9,10 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::virtual_file::{FileChange, FilePath},
+    domain::{
+        patch::only_place,
+        virtual_file::{FileChange, FilePath},
+    },
 };
 
 /// Replaces a passage of a text file of this session and leaves the rest exactly as it is.
@@ -66,13 +69,16 @@ fn edited(text: &str, input: &Input) -> Result<(String, usize), String> {
         return Err("The passage to replace must not be empty.".into());
     }
     let nothing = "Nothing was changed.";
-    match text.matches(old.as_str()).count() {
-        0 => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
-        times if times > 1 && !replace_all => Err(format!(
+    match only_place(text, old) {
+        Ok(_) => Ok((text.replace(old.as_str(), new), 1)),
+        Err(0) => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
+        Err(_) if *replace_all => {
+            Ok((text.replace(old.as_str(), new), text.matches(old.as_str()).count()))
+        }
+        Err(times) => Err(format!(
             "The passage occurs {times} times. {nothing} Give more of its surroundings so that it \
              occurs once, or set replace_all."
         )),
-        times => Ok((text.replace(old.as_str(), new), times)),
     }
 }
 
@@ -94,5 +100,18 @@ mod tests {
         assert!(edited(text, &input("a", "c", false)).unwrap_err().contains("2 times"));
         assert!(edited(text, &input("z", "c", true)).unwrap_err().contains("does not occur"));
         assert!(edited(text, &input("", "c", true)).is_err());
+    }
+
+    #[test]
+    fn a_passage_that_overlaps_itself_occurs_twice() {
+        let text = "\"}\n}\n}\n";
+
+        assert_eq!(
+            edited(text, &input("}\n}", "}", false)),
+            Err("The passage occurs 2 times. Nothing was changed. Give more of its surroundings so \
+                 that it occurs once, or set replace_all."
+                .into())
+        );
+        assert_eq!(edited(text, &input("}\n}", "}", true)), Ok(("\"}\n}\n".into(), 1)));
     }
 }
