@@ -10,6 +10,7 @@ use crate::{
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
     domain::{
+        field::{has_windows_lines, windows_lines},
         patch::only_place,
         virtual_file::{FileChange, FilePath},
     },
@@ -69,6 +70,7 @@ fn edited(text: &str, input: &Input) -> Result<(String, usize), String> {
         return Err("The passage to replace must not be empty.".into());
     }
     let nothing = "Nothing was changed.";
+    let (old, new) = &as_there(text, old, new);
     match only_place(text, old) {
         Ok(_) => Ok((text.replace(old.as_str(), new), 1)),
         Err(0) => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
@@ -79,6 +81,17 @@ fn edited(text: &str, input: &Input) -> Result<(String, usize), String> {
             "The passage occurs {times} times. {nothing} Give more of its surroundings so that it \
              occurs once, or set replace_all."
         )),
+    }
+}
+
+/// Both passages with the ends of lines that the text has: a model is shown none of them.
+fn as_there(text: &str, old: &str, new: &str) -> (String, String) {
+    let names_ends = old.contains('\r') || new.contains('\r');
+    let stands_there =
+        || has_windows_lines(text) || !text.contains(old) && text.contains(&windows_lines(old));
+    match !names_ends && stands_there() {
+        true => (windows_lines(old), windows_lines(new)),
+        false => (old.to_owned(), new.to_owned()),
     }
 }
 
@@ -100,6 +113,21 @@ mod tests {
         assert!(edited(text, &input("a", "c", false)).unwrap_err().contains("2 times"));
         assert!(edited(text, &input("z", "c", true)).unwrap_err().contains("does not occur"));
         assert!(edited(text, &input("", "c", true)).is_err());
+    }
+
+    #[test]
+    fn a_passage_of_several_lines_is_found_however_they_end() {
+        let table = "a,1\r\nb,2\r\n";
+        let mixed = "name,n\na,1\r\nb,2\r\n";
+        let both = input("a,1\nb,2", "c,3\nd,4", false);
+
+        assert_eq!(edited(table, &both), Ok(("c,3\r\nd,4\r\n".into(), 1)));
+        assert_eq!(edited(mixed, &both), Ok(("name,n\nc,3\r\nd,4\r\n".into(), 1)));
+        let row = input("a,1", "a,1\nz,9", false);
+        assert_eq!(edited(table, &row), Ok(("a,1\r\nz,9\r\nb,2\r\n".into(), 1)));
+        // What names the ends of lines means them.
+        let plain = input("\r\n", "\n", true);
+        assert_eq!(edited(table, &plain), Ok(("a,1\nb,2\n".into(), 2)));
     }
 
     #[test]
