@@ -23,7 +23,7 @@ use crate::{
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         persona::{Persona, PersonaFields, Tier},
         playground::{
-            EXECUTE, NEW_TITLE, PlaygroundSession, SessionSpent, Todo, WRITE_TODOS, filled,
+            EXECUTE, PlaygroundSession, SessionSpent, Todo, WRITE_TODOS, filled,
         },
         run::Run,
         tree::{MAX_PATH_SIZE, PathMessage, excerpt},
@@ -191,15 +191,13 @@ impl Agent {
     async fn say_anew_in_session(
         &self,
         scope: &Scope,
-        mut draft: SessionDraft,
+        draft: SessionDraft,
         words: Words<'_>,
         follows: Follows,
         model: Option<&str>,
     ) -> Result<Run, ApiError> {
         check_words(words.text)?;
-        if draft.session.title == NEW_TITLE {
-            draft = draft.called(excerpt(words.text));
-        }
+        let draft = draft.called(excerpt(words.text));
         let session = &draft.session;
         let follows = match follows {
             Follows::After(id) => {

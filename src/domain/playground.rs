@@ -133,6 +133,9 @@ pub struct SessionChanges {
     /// What stands in for `{{name}}` in the prompt: all of them.
     #[serde(default)]
     pub variables: Option<Variables>,
+    /// What stands in for some of them; what is empty is taken away.
+    #[serde(skip)]
+    pub some_variables: Variables,
 }
 
 impl SessionChanges {
@@ -145,6 +148,28 @@ impl SessionChanges {
             Some(variables) => check_variables(variables),
             None => Ok(()),
         }
+    }
+
+    /// Sets them, and leaves what they do not name.
+    pub fn apply(&self, session: &mut PlaygroundSession) -> Result<(), ApiError> {
+        if let Some(title) = &self.title {
+            session.title = title.trim().to_owned();
+        }
+        if let Some(revision) = self.persona_revision {
+            session.persona_revision = revision;
+        }
+        if let Some(model) = &self.model {
+            session.model.clone_from(model);
+        }
+        if let Some(variables) = &self.variables {
+            session.variables.clone_from(variables);
+        }
+        if !self.some_variables.is_empty() {
+            session.variables.extend(self.some_variables.clone());
+            session.variables.retain(|_, value| !value.is_empty());
+            check_variables(&session.variables)?;
+        }
+        Ok(())
     }
 }
 

@@ -215,15 +215,13 @@ pub async fn save_session(
     };
 
     let desk = desk()?;
-    // The form has the variables of one version; what is set for those of others stays.
-    let mut all = desk.agent.session(&desk.scope, &persona, &id).await?.variables;
-    all.extend(variables_of_form(variables));
-    all.retain(|_, value| !value.is_empty());
     let changes = SessionChanges {
         title: Some(title),
         persona_revision: Some(revision),
         model: Some(model),
-        variables: Some(all),
+        variables: None,
+        // The form has those of one version; what is set for those of others stays.
+        some_variables: variables_of_form(variables),
     };
     desk.agent.change_session(&desk.scope, &persona, &id, changes).await.map(drop)
 }

@@ -1,6 +1,13 @@
 //! Sessions: begun, listed, set, cleared, deleted and brought back.
 
 use axum::http::Method;
+use greenroom::{
+    agent::Follows,
+    domain::{
+        id::{ConversationId, PersonaId},
+        playground::{SessionChanges, Variables},
+    },
+};
 use serde_json::{Value, json};
 
 use super::{call, in_session, read, say, script, tinker, words};
@@ -18,6 +25,7 @@ on_both!(
     a_price_that_is_not_known_is_told_as_that,
     what_a_session_took_is_counted_on_all_its_branches,
     what_is_set_for_other_versions_stays_with_a_session,
+    two_changes_at_once_are_both_kept,
     a_variable_may_be_called_by_a_number,
     fields_that_are_left_empty_are_no_variables,
     a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared,
@@ -392,6 +400,27 @@ async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
     let begun = house.function("begin_session", &fields).await.good();
     let kept = read(&house, &home, begun.as_str().unwrap()).await["variables"].clone();
     assert_eq!(kept, json!({"thing": "two\nlines"}));
+}
+
+/// Each wrote all that it had read, and so undid the other.
+async fn two_changes_at_once_are_both_kept(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let id = ConversationId::new(made["id"].as_str().unwrap());
+    let (agent, scope, persona) =
+        (&house.state.agent, &house.state.scope, &PersonaId::new("tinker"));
+    let filled = Variables::from([("thing".to_owned(), "clocks".to_owned())]);
+    let first = SessionChanges { variables: Some(filled), ..SessionChanges::default() };
+    let second = SessionChanges { title: Some("Ours".into()), ..SessionChanges::default() };
+
+    // The first is read before the second is kept.
+    let draft = agent.changed_session(scope, persona, &id, first).await.unwrap();
+    agent.change_session(scope, persona, &id, second).await.unwrap();
+    let run = agent.say_in_session(scope, draft, "Hello", Follows::Leaf, None).await.unwrap();
+    agent.ended(scope, &run.id).await.unwrap();
+
+    let kept = read(&house, &home, id.as_str()).await;
+    assert_eq!((&kept["title"], &kept["variables"]), (&json!("Ours"), &json!({"thing": "clocks"})));
 }
 
 /// A name that begins with a digit was taken for a place in a list: `007` was kept as `7`, `1st` was refused.
