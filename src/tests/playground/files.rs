@@ -17,6 +17,7 @@ on_both!(
     no_path_leads_out_and_no_file_is_too_large,
     a_file_is_looked_at_before_it_is_edited,
     a_file_keeps_the_ends_of_its_lines,
+    a_large_file_in_any_language_is_saved,
     what_a_tool_does_not_take_is_named,
 );
 
@@ -414,6 +415,26 @@ async fn a_file_is_looked_at_before_it_is_edited(house: House) {
         assert!(file.header("content-disposition").starts_with("attachment"), "{name}");
         assert_eq!(file.header("x-content-type-options"), "nosniff", "{name}");
     }
+}
+
+/// A form takes three bytes for each byte of such letters, and was refused.
+async fn a_large_file_in_any_language_is_saved(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let text = "привет".repeat(900 * 1024 / 12);
+    let fields = [("persona", "tinker"), ("session", session), ("path", "long.txt")];
+    let save = async |text: &str| {
+        let typed = [("content", text), ("revision", "0")];
+        house.function("save_file", &[&fields[..], &typed].concat()).await
+    };
+
+    assert_eq!(save(&text).await.good()["told"], "The file is saved.");
+
+    assert_eq!(content(&house, &home, session, "long.txt").await, text);
+    let refused = save(&text.repeat(2)).await;
+    assert_eq!(refused.status, 413);
+    assert!(refused.text.contains("4096"), "{}", refused.text);
 }
 
 /// What the editor of a browser sends turned every line of a table that Python had written into another.
