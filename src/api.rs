@@ -53,12 +53,12 @@ use aide::{
 use axum::{Extension, Json, Router};
 pub use document::told;
 pub use error::put_into_words;
-pub use extract::{MAX_BODY_BYTES, read_of_function};
+pub use extract::{MAX_FILE_FORM_BYTES, limit_body, read_of_function};
 
 use crate::state::AppState;
 
 /// All routes, with the document that describes them at `/api/openapi.json`: those that take bodies of
-/// [`MAX_BODY_BYTES`], and those that take files or whole histories and limit them themselves.
+/// 2 MiB at the most, and those that take files or whole histories and limit them themselves.
 pub fn routers() -> (Router<AppState>, Router<AppState>) {
     aide::generate::extract_schemas(true);
     let mut document = OpenApi {

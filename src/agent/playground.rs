@@ -44,41 +44,56 @@ pub struct SessionDraft {
     pub session: PlaygroundSession,
     /// What is to be done with it.
     keep: Keep,
+    /// What it is called if nobody called it otherwise.
+    first_title: Option<String>,
 }
 
 /// What is to be done with a session before something is said in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Keep {
-    AsItIs,
     New,
-    Changed,
+    /// Only what these name: others may have set something else meanwhile.
+    Changed(SessionChanges),
 }
 
 impl From<PlaygroundSession> for SessionDraft {
     fn from(session: PlaygroundSession) -> Self {
-        Self { session, keep: Keep::AsItIs }
+        Self { session, keep: Keep::Changed(SessionChanges::default()), first_title: None }
     }
 }
 
 impl SessionDraft {
     /// Keeps it through a link that is committed with what is said.
     pub(super) async fn keep(&self, link: &mut Link) -> Result<(), ApiError> {
-        match self.keep {
-            Keep::AsItIs => return Ok(()),
+        let id = &self.session.id;
+        match &self.keep {
             Keep::New => link.insert_session(&self.session).await?,
-            Keep::Changed => link.set_session(&self.session, now()).await?,
+            Keep::Changed(changes) => {
+                if self.first_title.is_none() && *changes == SessionChanges::default() {
+                    return Ok(());
+                }
+                link.lock(&Entity::from(id)).await?;
+                let mut session = link.session(id).await?;
+                changes.apply(&mut session)?;
+                if let Some(title) =
+                    self.first_title.as_ref().filter(|_| session.title == NEW_TITLE)
+                {
+                    session.title.clone_from(title);
+                }
+                link.set_session(&session, now()).await?;
+            }
         }
-        link.tell(News::of_chat(&self.session.id));
+        link.tell(News::of_chat(id));
         Ok(())
     }
 
-    /// The same with another title.
+    /// The same with a title, unless it has one.
     pub(super) fn called(self, title: String) -> Self {
-        let keep = match self.keep {
-            Keep::AsItIs | Keep::Changed => Keep::Changed,
-            Keep::New => Keep::New,
-        };
-        Self { session: PlaygroundSession { title, ..self.session }, keep }
+        if self.session.title != NEW_TITLE {
+            return self;
+        }
+        let first_title = Some(title.clone());
+        Self { session: PlaygroundSession { title, ..self.session }, first_title, ..self }
     }
 }
 
@@ -131,7 +146,7 @@ impl Agent {
             updated_at: at,
             deleted_at: None,
         };
-        Ok(SessionDraft { session, keep: Keep::New })
+        Ok(SessionDraft { session, keep: Keep::New, first_title: None })
     }
 
     /// A session of this persona that is in use.
@@ -168,24 +183,18 @@ impl Agent {
         scope: &Scope,
         persona: &PersonaId,
         id: &ConversationId,
-        changes: SessionChanges,
+        mut changes: SessionChanges,
     ) -> Result<SessionDraft, ApiError> {
         changes.check()?;
         let mut session = self.session(scope, persona, id).await?;
         if let Some(revision) = changes.persona_revision {
             self.check_version(scope, persona, revision).await?;
-            session.persona_revision = revision;
         }
-        if let Some(model) = changes.model.filter(|model| *model != session.model) {
-            session.model = self.chosen_model(scope, &model).await?;
+        if let Some(model) = changes.model.as_mut().filter(|model| **model != session.model) {
+            *model = self.chosen_model(scope, model).await?;
         }
-        if let Some(title) = changes.title {
-            session.title = title.trim().to_owned();
-        }
-        if let Some(variables) = changes.variables {
-            session.variables = variables;
-        }
-        Ok(SessionDraft { session, keep: Keep::Changed })
+        changes.apply(&mut session)?;
+        Ok(SessionDraft { session, keep: Keep::Changed(changes), first_title: None })
     }
 
     /// Deletes a session, which can be brought back. A run in it is stopped.

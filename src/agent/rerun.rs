@@ -7,6 +7,7 @@
 
 use super::{
     Agent,
+    driver::System,
     editor::check_words,
     playground::{NewSession, SessionDraft},
     runs::{Order, said},
@@ -99,8 +100,12 @@ impl Agent {
             }
         };
         let session = draft.session.id.clone();
-        let system = prompt.clone().unwrap_or(told);
-        let brief = self.session_brief(scope, &draft.session, Some(&model), Some(system)).await?;
+        let tried = prompt.clone();
+        let mut brief = self.session_brief(scope, &draft.session, Some(&model), tried).await?;
+        if prompt.is_none() {
+            // The places of what it was told were filled then.
+            brief.system = System::Told(told.into());
+        }
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(&session)).await?;
         draft.keep(&mut link).await?;

@@ -32,6 +32,7 @@ use crate::{
         error::ApiError,
         id::is_wellformed,
         list::{MAX_PAGE_SIZE, PAGE_SIZE},
+        virtual_file::MAX_FILE_BYTES,
     },
     state::{AppState, Visit},
     store::new_id,
@@ -40,9 +41,31 @@ use crate::{
 /// The largest body that is taken.
 pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
+/// The function that saves a file of a session.
+const SAVE_FILE: &str = "/fn/save_file";
+/// The largest form of it: a byte of what is no ASCII takes three in a form.
+pub const MAX_FILE_FORM_BYTES: usize = 4 * MAX_FILE_BYTES;
+
+/// The largest body that is taken at this address.
+fn most_at(path: &str) -> usize {
+    if path == SAVE_FILE { MAX_FILE_FORM_BYTES } else { MAX_BODY_BYTES }
+}
+
 /// What a body over the limit is told.
 pub fn too_large() -> ApiError {
-    ApiError::TooLarge { limit_kib: MAX_BODY_BYTES as u64 / 1024 }
+    over(MAX_BODY_BYTES)
+}
+
+fn over(most: usize) -> ApiError {
+    ApiError::TooLarge { limit_kib: most as u64 / 1024 }
+}
+
+/// Takes bodies as large as they may be at their address, and does not begin to read one that says that it is
+/// larger.
+pub async fn limit_body(mut request: Request, next: Next) -> Response {
+    let most = most_at(request.uri().path());
+    DefaultBodyLimit::max(most).apply(&mut request);
+    refuse_over(State(most), request, next).await
 }
 
 /// Routes that take bodies of this size instead. One that says at once that it is larger is not read.
@@ -59,7 +82,7 @@ async fn refuse_over(State(most): State<usize>, request: Request, next: Next) ->
     let told = request.headers().get(header::CONTENT_LENGTH).and_then(|told| told.to_str().ok());
     let length: Option<u64> = told.and_then(|told| told.parse().ok());
     if length.is_some_and(|length| length > most as u64) {
-        return ApiError::TooLarge { limit_kib: most as u64 / 1024 }.into_response();
+        return over(most).into_response();
     }
     next.run(request).await
 }
@@ -73,7 +96,10 @@ pub async fn read_of_function(request: Request, next: Next) -> Response {
     let whole = Request::from_parts(parts.clone(), body);
     match Bytes::from_request(whole, &()).await {
         Ok(bytes) => next.run(Request::from_parts(parts, bytes.into())).await,
-        Err(rejection) => unreadable(rejection).into_response(),
+        Err(rejection) => match unreadable(rejection) {
+            ApiError::TooLarge { .. } => over(most_at(parts.uri.path())).into_response(),
+            error => error.into_response(),
+        },
     }
 }
 

@@ -59,7 +59,7 @@ struct ListParams {
     source: Option<ConversationKind>,
     /// Only those that stand so.
     status: Option<RunStatus>,
-    /// Only those that failed or were interrupted.
+    /// Only those in which something went wrong or was cut short.
     #[serde(default)]
     errors: bool,
     /// Only those that cost at least so many millionths of a dollar.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::{Router, routing::post};
 use greenroom::domain::{
+    error::ApiError,
     run::Spent,
     trace::TraceFilter,
     usage::{UsageReport, first_day},
@@ -89,11 +90,13 @@ async fn fill(space: &Space, runs: usize) {
         .unwrap();
     }
     let spent = serde_json::to_string(&Spent::default()).unwrap();
+    let error = ApiError::NotNow { reason: "The service is away.".into() };
+    let error = serde_json::to_string(&error).unwrap();
     let now = greenroom::store::now().0;
     for from in (0..runs).step_by(ROWS) {
         let mut insert = QueryBuilder::new(
             "insert into run (space_id, run_id, conversation_id, message_id, attempt, reply_id, \
-             persona_id, persona_revision, user_id, model, status, spent, created_at, node, alive_at, \
+             persona_id, persona_revision, user_id, model, status, error, spent, created_at, node, alive_at, \
              ended_at, round_id, cost_micros, duration_ms, input_tokens, output_tokens, prompt) ",
         );
         insert.push_values(from..runs.min(from + ROWS), |mut values, number| {
@@ -112,6 +115,7 @@ async fn fill(space: &Space, runs: usize) {
                 .push_bind("owner")
                 .push_bind(if number.is_multiple_of(4) { "dear" } else { "demo" })
                 .push_bind(status)
+                .push_bind((status == "failed").then_some(error.clone()))
                 .push_bind(spent.clone())
                 .push_bind(at)
                 .push_bind("bench")

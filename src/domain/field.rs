@@ -50,6 +50,17 @@ pub fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
+/// Lines as Windows ends them, and the tables of many programs.
+pub fn windows_lines(text: &str) -> String {
+    unix_lines(text).replace('\n', "\r\n")
+}
+
+/// Whether all lines of a text end so.
+pub fn has_windows_lines(text: &str) -> bool {
+    let ends = text.matches("\r\n").count();
+    ends > 0 && ends == text.matches('\n').count()
+}
+
 /// A number with thin groups of three: `100 000`.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -78,6 +89,13 @@ mod tests {
         assert_eq!(rule("a\nb"), "The name must be a single line.");
         assert_eq!(rule("a\0b"), "The name contains a NUL character.");
         assert_eq!(rule("ünïcödé"), "The name is too long: 7 characters, and at most 5 fit.");
+    }
+
+    #[test]
+    fn lines_of_both_kinds_are_told_apart() {
+        assert_eq!(windows_lines("a\nb\r\n"), "a\r\nb\r\n");
+        let told = ["a\r\nb\r\n", "a\r\nb\n", "a\nb", "a", "\r"].map(has_windows_lines);
+        assert_eq!(told, [true, false, false, false, false]);
     }
 
     #[test]

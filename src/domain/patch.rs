@@ -15,6 +15,16 @@ pub struct Edit {
     pub replace: String,
 }
 
+/// Where a passage stands that occurs exactly once; otherwise how often it occurs. Two that overlap are two as
+/// well: “aa” stands twice in “aaa”.
+pub fn only_place(text: &str, passage: &str) -> Result<usize, usize> {
+    match (text.find(passage), text.rfind(passage)) {
+        (Some(first), Some(last)) if first == last => Ok(first),
+        (None, _) | (_, None) => Err(0),
+        (Some(_), Some(_)) => Err(text.matches(passage).count().max(2)),
+    }
+}
+
 /// The prompt with all passages replaced, or why that cannot be.
 pub fn patched(prompt: &str, edits: &[Edit]) -> Result<String, String> {
     if edits.is_empty() || edits.len() > MAX_EDITS {
@@ -26,20 +36,16 @@ pub fn patched(prompt: &str, edits: &[Edit]) -> Result<String, String> {
             return Err("The passage to find must not be empty.".into());
         }
         let shown: String = find.chars().take(80).collect();
-        let Some(at) = text.find(find.as_str()) else {
-            return Err(format!(
+        let at = only_place(&text, find).map_err(|times| match times {
+            0 => format!(
                 "The passage “{shown}” does not occur in the system prompt. Nothing was \
                  changed. Read the prompt and copy the passage exactly."
-            ));
-        };
-        // Two that overlap are two as well: “aa” stands twice in “aaa”.
-        if text.rfind(find.as_str()) != Some(at) {
-            let times = text.matches(find.as_str()).count().max(2);
-            return Err(format!(
+            ),
+            times => format!(
                 "The passage “{shown}” occurs {times} times. Nothing was changed. Give more of \
                  its surroundings so that it occurs once."
-            ));
-        }
+            ),
+        })?;
         text.replace_range(at..at + find.len(), replace);
     }
     Ok(text)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     error::ApiError,
     event::RunEvent,
-    field::TextField,
+    field::{TextField, unix_lines},
     id::{ConversationId, MessageId, PersonaId},
     persona::SYSTEM_PROMPT,
     timestamp::Timestamp,
@@ -133,6 +133,9 @@ pub struct SessionChanges {
     /// What stands in for `{{name}}` in the prompt: all of them.
     #[serde(default)]
     pub variables: Option<Variables>,
+    /// What stands in for some of them; what is empty is taken away.
+    #[serde(skip)]
+    pub some_variables: Variables,
 }
 
 impl SessionChanges {
@@ -146,6 +149,46 @@ impl SessionChanges {
             None => Ok(()),
         }
     }
+
+    /// Sets them, and leaves what they do not name.
+    pub fn apply(&self, session: &mut PlaygroundSession) -> Result<(), ApiError> {
+        if let Some(title) = &self.title {
+            session.title = title.trim().to_owned();
+        }
+        if let Some(revision) = self.persona_revision {
+            session.persona_revision = revision;
+        }
+        if let Some(model) = &self.model {
+            session.model.clone_from(model);
+        }
+        if let Some(variables) = &self.variables {
+            session.variables.clone_from(variables);
+        }
+        if !self.some_variables.is_empty() {
+            session.variables.extend(self.some_variables.clone());
+            session.variables.retain(|_, value| !value.is_empty());
+            check_variables(&session.variables)?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands before a variable's name in a form, where a name that begins with a digit would be read as a
+/// place in a list.
+const MARK: char = '_';
+
+/// What a form calls the field of a variable.
+pub fn variable_field(name: &str) -> String {
+    format!("variables[{MARK}{name}]")
+}
+
+/// What the fields of a form stand for.
+pub fn variables_of_form(fields: Variables) -> Variables {
+    let named = fields.into_iter().map(|(field, value)| {
+        let name = field.strip_prefix(MARK).unwrap_or(&field);
+        (name.to_owned(), unix_lines(&value))
+    });
+    named.collect()
 }
 
 /// Refuses names that no place can have, and values that are too long.

@@ -35,6 +35,12 @@ pub enum CommandError {
         /// The option.
         option: String,
     },
+    /// A second line that would be another command.
+    #[error("Only one command is run at a time, and {line:?} would be another. {WHAT_WORKS}")]
+    OneAtATime {
+        /// The line.
+        line: String,
+    },
     /// A quote that is not closed.
     #[error("A quote in the command is not closed. {WHAT_WORKS}")]
     OpenQuote,
@@ -166,8 +172,8 @@ fn is_like_a_command(command: &str, first: &str) -> bool {
 
 fn python(command: &str, first: &str) -> Result<Invocation, CommandError> {
     let (line, rest) = command.split_once('\n').unwrap_or((command, ""));
-    if let Some((before, tag)) = line.split_once("<<") {
-        return here_document(before, tag, rest);
+    if let Some(at) = here_sign(line) {
+        return here_document(&line[..at], &line[at + 2..], rest);
     }
     let mut words = words(&command[first.len()..])?.into_iter();
     while let Some(word) = words.next() {
@@ -186,6 +192,24 @@ fn python(command: &str, first: &str) -> Result<Invocation, CommandError> {
         return Ok(Invocation { what, arguments: words.collect() });
     }
     Err(CommandError::Empty)
+}
+
+/// Where a line says that a here-document follows: inside quotes, `<<` is Python's.
+fn here_sign(line: &str) -> Option<usize> {
+    let mut open = None;
+    let mut letters = line.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match (open, letter) {
+            (None | Some('"'), '\\') => {
+                letters.next();
+            }
+            (None, '\'' | '"') => open = Some(letter),
+            (None, '<') if letters.peek().is_some_and(|(_, next)| *next == '<') => return Some(at),
+            (Some(quote), letter) if quote == letter => open = None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Lines of code up to a word that stands alone.
@@ -249,6 +273,11 @@ fn words(line: &str) -> Result<Vec<String>, CommandError> {
                 }
                 return Err(CommandError::NoOperator { sign });
             }
+            '\n' if letters.clone().any(|letter| !letter.is_whitespace()) => {
+                let rest: String = letters.collect();
+                let line = rest.trim().lines().next().unwrap_or_default().to_owned();
+                return Err(CommandError::OneAtATime { line });
+            }
             blank if blank.is_whitespace() => out.extend(word.take()),
             other => word.get_or_insert_default().push(other),
         }
@@ -290,6 +319,13 @@ mod tests {
             parse("python -c \"import os\nprint(1 > 0)\""),
             source("import os\nprint(1 > 0)", &[])
         );
+        // Inside quotes, nothing begins a here-document.
+        assert_eq!(parse("python -c \"print(1 << 4)\""), source("print(1 << 4)", &[]));
+        assert_eq!(parse("python a.py '\"<<' \\\"x"), script("a.py", &["\"<<", "\"x"]));
+        assert_eq!(
+            parse("python -c \"x = 1 << 4\nprint(x)\" y"),
+            source("x = 1 << 4\nprint(x)", &["y"])
+        );
     }
 
     #[test]
@@ -329,6 +365,15 @@ mod tests {
         ] {
             assert_eq!(parse(code), source(code, &[]), "{code}");
         }
+    }
+
+    #[test]
+    fn a_second_command_is_refused_and_a_line_that_goes_on_is_not() {
+        let told = parse("python a.py\n\n  python b.py x\nls").unwrap_err().to_string();
+
+        let named = "Only one command is run at a time, and \"python b.py x\" would be another.";
+        assert_eq!(told, format!("{named} {WHAT_WORKS}"));
+        assert_eq!(parse("python a.py \\\n  b\n\n"), script("a.py", &["b"]));
     }
 
     #[test]

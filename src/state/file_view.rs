@@ -3,6 +3,7 @@
 use crate::{
     app::server_fns::playground::FileView,
     domain::{
+        field::unix_lines,
         virtual_file::{PictureKind, VirtualFile},
         visible::visible,
     },
@@ -21,6 +22,8 @@ pub fn file_view(file: &VirtualFile, as_written: bool) -> FileView {
             None => FileView::Bytes,
         };
     };
+    // How lines end is no part of what they say.
+    let text = &unix_lines(text);
     let ending = file.info.path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     let drawn = match ending.as_str() {
         "md" | "markdown" => Some(FileView::Prose(markdown::to_html(text))),
@@ -28,7 +31,7 @@ pub fn file_view(file: &VirtualFile, as_written: bool) -> FileView {
         "tsv" => table(text, '\t').map(FileView::Table),
         _ => None,
     };
-    let text = || visible(text.to_owned());
+    let text = || visible(text.clone());
     match drawn {
         Some(_) if as_written => FileView::Lines { text: text(), drawn: true },
         Some(drawn) => drawn,
@@ -47,7 +50,6 @@ fn table(text: &str, between: char) -> Option<Vec<Vec<String>>> {
             '"' if quoted => quoted = false,
             _ if quoted => cell.push(letter),
             '"' if cell.is_empty() => quoted = true,
-            '\r' if letters.peek() == Some(&'\n') => {}
             '\n' => {
                 row.push(visible(std::mem::take(&mut cell)));
                 rows.push(std::mem::take(&mut row));
@@ -92,6 +94,9 @@ mod tests {
         assert!(html.contains("<h1>Plan</h1>") && !html.contains("<script"), "{html}");
         let written = String::from_utf8(text.to_vec()).unwrap();
         assert_eq!(view("a.md", text, true), FileView::Lines { text: written, drawn: true });
+        let lines = view("a.csv", b"a,1\r\nb\x1b,2\r\n", true);
+        let text = "a,1\nb⟦U+001B⟧,2\n".into();
+        assert_eq!(lines, FileView::Lines { text, drawn: true });
         let page = view("page.html", b"<h1>Hi</h1>", false);
         assert_eq!(page, FileView::Lines { text: "<h1>Hi</h1>".into(), drawn: false });
     }

@@ -10,6 +10,7 @@ use crate::{
     domain::{
         diff,
         error::ApiError,
+        field::{has_windows_lines, unix_lines, windows_lines},
         id::{CallId, ConversationId, MessageId, PersonaId},
         message::PartBody,
         persona::Persona,
@@ -173,10 +174,14 @@ fn file_diff(step: FileStep) -> FileDiff {
         (Some(_), Some(_)) => "changed",
         (Some(_), None) => "deleted",
     };
-    let text =
-        |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default()).ok().map(visible);
+    let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default()).ok();
     let segments = match (text(step.before), text(step.after)) {
-        (Some(before), Some(after)) => diff::segments(&before, &after),
+        (Some(before), Some(after)) => {
+            let plain = (unix_lines(&before), unix_lines(&after));
+            // How lines end is shown where nothing else was changed.
+            let (before, after) = if plain.0 == plain.1 { (before, after) } else { plain };
+            diff::segments(&visible(before), &visible(after))
+        }
         _ => Vec::new(),
     };
     FileDiff { path: step.path, told: told.into(), segments }
@@ -194,6 +199,12 @@ pub async fn save_file(
 ) -> Result<String, ApiError> {
     let path = FilePath::parse(path)?;
     let place = place(desk, persona, session).await?;
+    let there = desk.read().await?.file(&place, path.as_str()).await?;
+    // An editor of a browser knows one kind of lines: a file keeps its own.
+    let content = match there.as_ref().and_then(|file| file.text()) {
+        Some(text) if has_windows_lines(text) => windows_lines(&content),
+        _ => content,
+    };
     let change = FileChange { path: path.clone(), content: Some(content.into_bytes()) };
     let put = desk.agent.put_file_over(&desk.scope, &place, change, seen, Unsaved::Kept).await?;
     Ok(match put {

@@ -54,12 +54,12 @@ const JOINS: &str = "join conversation c on c.space_id = r.space_id
     left join persona_version v on v.space_id = r.space_id
         and v.persona_id = r.persona_id and v.revision = r.persona_revision";
 
-/// The runs that one page looks through. Those of a persona, of a model, or that failed have an index,
-/// which is found only when the statement asks for nothing else there.
+/// The runs that one page looks through. Those of a persona, of a model, or in which something went wrong
+/// have an index, which is found only when the statement asks for nothing else there.
 fn looked_through(filter: &TraceFilter) -> String {
     let persona = if filter.persona.is_some() { "persona_id = $2" } else { "$2 = ''" };
     let model = if filter.model.is_some() { "model = $3" } else { "$3 = ''" };
-    let errors = if filter.only_errors { " and status in ('failed', 'interrupted')" } else { "" };
+    let errors = if filter.only_errors { " and error is not null" } else { "" };
     format!(
         "from run where space_id = $1 and {persona} and {model}{errors} and run_id < $4
             order by run_id desc"

@@ -5,6 +5,7 @@ mod python;
 mod rerun;
 mod sessions;
 mod talking;
+mod waiting;
 
 use axum::http::Method;
 use greenroom::domain::{

@@ -15,6 +15,7 @@ on_both!(
     a_run_with_tools_is_told_span_by_span,
     what_tools_gave_in_earlier_turns_is_told_as_sent,
     traces_are_found_by_what_one_asks_for_page_by_page,
+    what_was_ended_cut_short_or_refused_is_among_the_errors,
     an_interrupted_run_has_a_trace_up_to_where_it_was,
     what_runs_took_is_summed_up_by_day_model_and_persona,
 );
@@ -253,6 +254,21 @@ async fn traces_are_found_by_what_one_asks_for_page_by_page(house: House) {
         assert_eq!(answer.error(), error(404, "not_found", ""), "{unknown}");
     }
     assert_eq!(house.get("/api/usage?days=0").await.error(), error(422, "invalid", "days"));
+}
+
+/// The list had their sentences in red, and only those that had failed were found by them.
+async fn what_was_ended_cut_short_or_refused_is_among_the_errors(house: House) {
+    let playing = house.playing(&json!({"answers": [
+        [{"text": "It is"}, {"stop": "max_tokens"}],
+        [{"text": "No."}, {"stop": "refusal"}],
+        [{"text": "Yes."}],
+    ]}));
+    let cut = chat(&playing, "skeptic", "Hello").await;
+    let refused = chat(&playing, "skeptic", "Hello").await;
+    let whole = chat(&playing, "skeptic", "Hello").await;
+
+    assert_eq!(listed(&house, "errors=true").await, [refused.as_str(), cut.as_str()]);
+    assert_eq!(listed(&house, "personaId=skeptic").await, [whole, refused, cut]);
 }
 
 async fn an_interrupted_run_has_a_trace_up_to_where_it_was(house: House) {

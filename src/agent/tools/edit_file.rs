@@ -9,7 +9,11 @@ use crate::{
         desk::CallDesk,
         tool::{Effect, Tool, ToolError, ToolOutput},
     },
-    domain::virtual_file::{FileChange, FilePath},
+    domain::{
+        field::{has_windows_lines, windows_lines},
+        patch::only_place,
+        virtual_file::{FileChange, FilePath},
+    },
 };
 
 /// Replaces a passage of a text file of this session and leaves the rest exactly as it is.
@@ -66,13 +70,28 @@ fn edited(text: &str, input: &Input) -> Result<(String, usize), String> {
         return Err("The passage to replace must not be empty.".into());
     }
     let nothing = "Nothing was changed.";
-    match text.matches(old.as_str()).count() {
-        0 => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
-        times if times > 1 && !replace_all => Err(format!(
+    let (old, new) = &as_there(text, old, new);
+    match only_place(text, old) {
+        Ok(_) => Ok((text.replace(old.as_str(), new), 1)),
+        Err(0) => Err(format!("The passage does not occur in the file. {nothing} Read it again.")),
+        Err(_) if *replace_all => {
+            Ok((text.replace(old.as_str(), new), text.matches(old.as_str()).count()))
+        }
+        Err(times) => Err(format!(
             "The passage occurs {times} times. {nothing} Give more of its surroundings so that it \
              occurs once, or set replace_all."
         )),
-        times => Ok((text.replace(old.as_str(), new), times)),
+    }
+}
+
+/// Both passages with the ends of lines that the text has: a model is shown none of them.
+fn as_there(text: &str, old: &str, new: &str) -> (String, String) {
+    let names_ends = old.contains('\r') || new.contains('\r');
+    let stands_there =
+        || has_windows_lines(text) || !text.contains(old) && text.contains(&windows_lines(old));
+    match !names_ends && stands_there() {
+        true => (windows_lines(old), windows_lines(new)),
+        false => (old.to_owned(), new.to_owned()),
     }
 }
 
@@ -94,5 +113,33 @@ mod tests {
         assert!(edited(text, &input("a", "c", false)).unwrap_err().contains("2 times"));
         assert!(edited(text, &input("z", "c", true)).unwrap_err().contains("does not occur"));
         assert!(edited(text, &input("", "c", true)).is_err());
+    }
+
+    #[test]
+    fn a_passage_of_several_lines_is_found_however_they_end() {
+        let table = "a,1\r\nb,2\r\n";
+        let mixed = "name,n\na,1\r\nb,2\r\n";
+        let both = input("a,1\nb,2", "c,3\nd,4", false);
+
+        assert_eq!(edited(table, &both), Ok(("c,3\r\nd,4\r\n".into(), 1)));
+        assert_eq!(edited(mixed, &both), Ok(("name,n\nc,3\r\nd,4\r\n".into(), 1)));
+        let row = input("a,1", "a,1\nz,9", false);
+        assert_eq!(edited(table, &row), Ok(("a,1\r\nz,9\r\nb,2\r\n".into(), 1)));
+        // What names the ends of lines means them.
+        let plain = input("\r\n", "\n", true);
+        assert_eq!(edited(table, &plain), Ok(("a,1\nb,2\n".into(), 2)));
+    }
+
+    #[test]
+    fn a_passage_that_overlaps_itself_occurs_twice() {
+        let text = "\"}\n}\n}\n";
+
+        assert_eq!(
+            edited(text, &input("}\n}", "}", false)),
+            Err("The passage occurs 2 times. Nothing was changed. Give more of its surroundings so \
+                 that it occurs once, or set replace_all."
+                .into())
+        );
+        assert_eq!(edited(text, &input("}\n}", "}", true)), Ok(("\"}\n}\n".into(), 1)));
     }
 }

@@ -45,7 +45,14 @@ impl Tool for Execute {
         }
         let owner = Owner { space: scope.space.to_string(), session: place.session.to_string() };
         let program = Program { owner, ..Program::from_command(invocation, files) };
-        let outcome = agent.run_python(program).await;
+        let outcome = tokio::select! {
+            outcome = agent.run_python(program) => outcome,
+            // Dropping it ends the worker.
+            () = desk.stopped.cancelled() => {
+                let told = "The program was stopped with this answer, and no file was changed.";
+                return Err(ToolError::TellModel(told.into()));
+            }
+        };
         let outcome = outcome.map_err(|error| ToolError::TellModel(error.to_string()))?;
         let mut told = told(&outcome);
         let mut changes = Vec::new();

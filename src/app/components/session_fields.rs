@@ -6,7 +6,7 @@ use super::written::written;
 use crate::{
     app::server_fns::models::NamedModel,
     domain::{
-        playground::{VALUE, Variables},
+        playground::{VALUE, Variables, variable_field},
         version::{Revision, VersionSummary},
     },
 };
@@ -21,7 +21,7 @@ pub fn VariableFields(
 ) -> impl IntoView {
     let fields = names.into_iter().map(|name| {
         let value = values.get(&name).cloned().unwrap_or_default();
-        let (id, field) = (format!("variable-{name}"), format!("variables[{name}]"));
+        let (id, field) = (format!("variable-{name}"), variable_field(&name));
         let rows = value.lines().count().clamp(1, 8).to_string();
         view! {
             <div class="field">

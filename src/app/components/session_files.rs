@@ -150,7 +150,7 @@ pub fn ViewDrawer(
 
 /// What is known of a file.
 fn facts(info: &FileInfo, download: String) -> impl IntoView + use<> {
-    let by = if info.call_id.is_some() { "by the persona" } else { "by you" };
+    let by = if info.call_id.is_some() { "by the persona" } else { "by a person" };
     view! {
         <p class="faint small">
             {told_size(info.size)} " · revision " {info.revision} " · written " {by} " " <When at=info.updated_at/>

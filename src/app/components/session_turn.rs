@@ -315,7 +315,7 @@ fn Tools(
                     {fields(&id)}
                     <label class="sr" for=format!("again-{id}")>"Model"</label>
                     <select id=format!("again-{id}") name="model" class="small">
-                        <option value="">"the same model"</option>
+                        <option value="">"the session’s model"</option>
                         {model_options(&models, "")}
                     </select>
                     <button class="button quiet small"><Glyph icon=Icon::Undo/> "Answer again"</button>

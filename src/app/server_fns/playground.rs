@@ -168,14 +168,16 @@ pub async fn begin_session(
 ) -> Result<ConversationId, ApiError> {
     use crate::{
         agent::{Follows, NewSession},
-        domain::field::unix_lines,
+        domain::{field::unix_lines, playground::variables_of_form},
         state::desk,
     };
 
     let desk = desk()?;
     let (agent, scope) = (&desk.agent, &desk.scope);
     let persona_id = persona.clone();
-    let variables = variables.into_iter().map(|(name, value)| (name, unix_lines(&value))).collect();
+    let mut variables = variables_of_form(variables);
+    // What is left empty is nothing.
+    variables.retain(|_, value| !value.is_empty());
     let new = NewSession { persona, revision, model, variables, ..NewSession::default() };
     let id = if words.trim().is_empty() {
         agent.create_session(scope, new).await?.id
@@ -208,19 +210,18 @@ pub async fn save_session(
     variables: Variables,
 ) -> Result<(), ApiError> {
     use crate::{
-        domain::{field::unix_lines, playground::SessionChanges},
+        domain::playground::{SessionChanges, variables_of_form},
         state::desk,
     };
 
     let desk = desk()?;
-    // The form has the variables of one version; what is set for those of others stays.
-    let mut all = desk.agent.session(&desk.scope, &persona, &id).await?.variables;
-    all.extend(variables.into_iter().map(|(name, value)| (name, unix_lines(&value))));
     let changes = SessionChanges {
         title: Some(title),
         persona_revision: Some(revision),
         model: Some(model),
-        variables: Some(all),
+        variables: None,
+        // The form has those of one version; what is set for those of others stays.
+        some_variables: variables_of_form(variables),
     };
     desk.agent.change_session(&desk.scope, &persona, &id, changes).await.map(drop)
 }

@@ -23,7 +23,7 @@ pub async fn say(
     /// In a chat: whether the companion is asked instead.
     #[server(default)]
     aside: bool,
-    /// In a chat: whether it waits for the answer that is being given.
+    /// Whether it waits for the answer that is being given.
     #[server(default)]
     wait: bool,
 ) -> Result<RunId, ApiError> {
@@ -38,14 +38,14 @@ pub async fn say(
     let desk = desk()?;
     if let Some((persona, session)) = session_at(&at).filter(|_| !aside) {
         let (agent, scope) = (&desk.agent, &desk.scope);
-        let going_on = desk.read().await?.run_going_on(&session).await?;
-        if let Some(run) = going_on.filter(|_| wait) {
-            agent.ended(scope, &run.id).await?;
-        }
         let session = agent.session(scope, &persona, &session).await?;
         let parent = parent.filter(|parent| !parent.as_str().is_empty());
         let follows = parent.map_or(Follows::Leaf, Follows::After);
         let words = quoting(&marked, &words);
+        // A plain form cannot ask again: its page comes once the answer is there.
+        if wait || is_plain_form() {
+            return Ok(agent.say_next_in_session(scope, &session, words, follows).await?.id);
+        }
         return Ok(agent.say_in_session(scope, session, &words, follows, None).await?.id);
     }
     if let Some(chat) = chat_at(&at).filter(|_| !aside) {

@@ -15,7 +15,7 @@ pub struct TraceFilter {
     pub source: Option<ConversationKind>,
     /// That stand so.
     pub status: Option<RunStatus>,
-    /// Only those that failed or were interrupted.
+    /// Only those in which something went wrong or was cut short.
     pub only_errors: bool,
     /// That cost at least so many millionths of a dollar.
     pub min_cost_micros: Option<u64>,

@@ -16,6 +16,8 @@ on_both!(
     a_person_puts_files_in_and_takes_them_out,
     no_path_leads_out_and_no_file_is_too_large,
     a_file_is_looked_at_before_it_is_edited,
+    a_file_keeps_the_ends_of_its_lines,
+    a_large_file_in_any_language_is_saved,
     what_a_tool_does_not_take_is_named,
 );
 
@@ -413,6 +415,44 @@ async fn a_file_is_looked_at_before_it_is_edited(house: House) {
         assert!(file.header("content-disposition").starts_with("attachment"), "{name}");
         assert_eq!(file.header("x-content-type-options"), "nosniff", "{name}");
     }
+}
+
+/// A form takes three bytes for each byte of such letters, and was refused.
+async fn a_large_file_in_any_language_is_saved(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    let text = "привет".repeat(900 * 1024 / 12);
+    let fields = [("persona", "tinker"), ("session", session), ("path", "long.txt")];
+    let save = async |text: &str| {
+        let typed = [("content", text), ("revision", "0")];
+        house.function("save_file", &[&fields[..], &typed].concat()).await
+    };
+
+    assert_eq!(save(&text).await.good()["told"], "The file is saved.");
+
+    assert_eq!(content(&house, &home, session, "long.txt").await, text);
+    let refused = save(&text.repeat(2)).await;
+    assert_eq!(refused.status, 413);
+    assert!(refused.text.contains("4096"), "{}", refused.text);
+}
+
+/// What the editor of a browser sends turned every line of a table that Python had written into another.
+async fn a_file_keeps_the_ends_of_its_lines(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let session = made["id"].as_str().unwrap();
+    house.send(upload(&home, session, "a.csv", b"a,1\r\nb,2\r\n")).await;
+    let page = format!("/playground/tinker/{session}?file=a.csv");
+
+    let written = house.get(&format!("{page}&written=1")).await.text;
+    assert!(written.contains("\na,1\nb,2\n</pre>"), "{written}");
+
+    let fields = [("persona", "tinker"), ("session", session), ("path", "a.csv")];
+    let typed = [("content", "a,1\r\nb,3\r\n"), ("revision", "1")];
+    let saved = house.function("save_file", &[&fields[..], &typed].concat()).await.good();
+    assert_eq!(saved["told"], "The file is saved.");
+    assert_eq!(content(&house, &home, session, "a.csv").await, "a,1\r\nb,3\r\n");
 }
 
 /// A misspelt argument was left aside, and the model took what came for what it asked for.

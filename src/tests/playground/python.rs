@@ -14,6 +14,7 @@ on_both!(
     what_was_printed_is_told_though_a_file_is_refused,
     what_a_program_wrote_before_it_failed_is_kept_and_shown,
     a_program_that_writes_no_file_is_no_change,
+    a_program_is_stopped_at_once_and_changes_no_file,
 );
 
 fn with_python(house: &House) {
@@ -112,6 +113,31 @@ async fn a_program_that_writes_no_file_is_no_change(house: House) {
     assert_eq!(told.of("tool-output-available")[0]["output"], "42\n");
     let page = playing.get(&format!("/playground/tinker/{}", told.session)).await.text;
     assert!(!page.contains("Changes: "), "{page}");
+}
+
+/// It went on until its own limit, and what it had written was kept.
+async fn a_program_is_stopped_at_once_and_changes_no_file(house: House) {
+    let home = tinker(&house).await;
+    let endless = "open('a.txt', 'w').write('half')\nwhile True: pass";
+    // Once the first call is done, the program is what goes on.
+    let playing = house.playing(&script(&[json!([
+        call("write_file", json!({"path": "b.txt", "content": "whole"})),
+        call("execute", json!({ "command": endless })),
+    ])]));
+    with_python(&playing);
+    let asking =
+        request(Method::POST, &format!("{home}/chat"), Some(words("Run").to_string().into_bytes()));
+    let mut running = playing.stream(asking).await;
+    running.until("tool-output-available").await;
+    let session = running.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+
+    let stopped = playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await;
+
+    assert_eq!(stopped.good()["run"]["status"], "stopped");
+    let told = running.until("tool-output-error").await;
+    let sentence = "The program was stopped with this answer, and no file was changed.";
+    assert_eq!(told["errorText"], sentence);
+    assert_eq!(paths(&house, &home, &session).await, ["b.txt"]);
 }
 
 async fn others_are_answered_while_programs_run_without_end(house: House) {

@@ -11,6 +11,7 @@ on_both!(
     another_prompt_is_tried_on_a_branch_of_the_session,
     another_question_is_asked_on_a_branch_of_the_session,
     a_run_of_another_surface_goes_on_in_a_session_of_its_own,
+    what_was_told_is_told_again_letter_by_letter,
     a_session_is_opened_from_a_trace_on_the_branch_of_its_run,
     what_cannot_be_gone_on_from_is_told,
 );
@@ -138,6 +139,28 @@ async fn another_prompt_is_tried_on_a_branch_of_the_session(house: House) {
     assert!(!tries().await);
     let other = say(&playing, &home, in_session(words("And now?"), &first.session)).await;
     assert_eq!(other.words(), "Handy.");
+}
+
+/// What stood in for a place and looked like one was filled as well.
+async fn what_was_told_is_told_again_letter_by_letter(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&json!({"speakers": {
+        "Be handy with {{other}}.": [{"text": "As it was."}],
+        "Be handy with clocks.": [{"text": "Filled twice."}],
+    }}));
+    let new = json!({"variables": {"thing": "{{other}}", "other": "clocks"}});
+    let made = playing.call(Method::POST, &format!("{home}/sessions"), new).await.good();
+    let id = made["id"].as_str().unwrap();
+    let first = say(&playing, &home, in_session(words("Hello"), id)).await;
+    assert_eq!(first.words(), "As it was.");
+    let run = first.of("start")[0]["messageMetadata"]["traceId"].as_str().unwrap().to_owned();
+
+    let path = format!("/api/runs/{run}/branch");
+    let made = playing.call(Method::POST, &path, json!({"step": 1})).await.good();
+    ended(&playing, &made["run"]).await;
+
+    let messages = read(&playing, &home, id).await["messages"].clone();
+    assert_eq!(messages[1]["parts"][1]["text"], "As it was.");
 }
 
 async fn another_question_is_asked_on_a_branch_of_the_session(house: House) {

@@ -1,6 +1,13 @@
 //! Sessions: begun, listed, set, cleared, deleted and brought back.
 
 use axum::http::Method;
+use greenroom::{
+    agent::Follows,
+    domain::{
+        id::{ConversationId, PersonaId},
+        playground::{SessionChanges, Variables},
+    },
+};
 use serde_json::{Value, json};
 
 use super::{call, in_session, read, say, script, tinker, words};
@@ -18,6 +25,9 @@ on_both!(
     a_price_that_is_not_known_is_told_as_that,
     what_a_session_took_is_counted_on_all_its_branches,
     what_is_set_for_other_versions_stays_with_a_session,
+    two_changes_at_once_are_both_kept,
+    a_variable_may_be_called_by_a_number,
+    fields_that_are_left_empty_are_no_variables,
     a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared,
     an_answer_that_never_came_has_a_place_of_its_own,
     what_a_tool_is_given_is_shown_as_text,
@@ -380,16 +390,81 @@ async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
         ("id", id),
         ("title", "Ours"),
         ("revision", "1"),
-        ("variables[thing]", "two\r\nlines"),
+        ("variables[_thing]", "two\r\nlines"),
     ];
     house.function("save_session", &fields).await.good();
 
     let kept = read(&house, &home, id).await["variables"].clone();
     assert_eq!(kept, json!({"thing": "two\nlines", "other": "kept"}));
-    let fields = [("persona", "tinker"), ("variables[thing]", "two\r\nlines")];
+    let fields = [("persona", "tinker"), ("variables[_thing]", "two\r\nlines")];
     let begun = house.function("begin_session", &fields).await.good();
     let kept = read(&house, &home, begun.as_str().unwrap()).await["variables"].clone();
     assert_eq!(kept, json!({"thing": "two\nlines"}));
+}
+
+/// Each wrote all that it had read, and so undid the other.
+async fn two_changes_at_once_are_both_kept(house: House) {
+    let home = tinker(&house).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    let id = ConversationId::new(made["id"].as_str().unwrap());
+    let (agent, scope, persona) =
+        (&house.state.agent, &house.state.scope, &PersonaId::new("tinker"));
+    let filled = Variables::from([("thing".to_owned(), "clocks".to_owned())]);
+    let first = SessionChanges { variables: Some(filled), ..SessionChanges::default() };
+    let second = SessionChanges { title: Some("Ours".into()), ..SessionChanges::default() };
+
+    // The first is read before the second is kept.
+    let draft = agent.changed_session(scope, persona, &id, first).await.unwrap();
+    agent.change_session(scope, persona, &id, second).await.unwrap();
+    let run = agent.say_in_session(scope, draft, "Hello", Follows::Leaf, None).await.unwrap();
+    agent.ended(scope, &run.id).await.unwrap();
+
+    let kept = read(&house, &home, id.as_str()).await;
+    assert_eq!((&kept["title"], &kept["variables"]), (&json!("Ours"), &json!({"thing": "clocks"})));
+}
+
+/// A name that begins with a digit was taken for a place in a list: `007` was kept as `7`, `1st` was refused.
+async fn a_variable_may_be_called_by_a_number(house: House) {
+    let home = tinker(&house).await;
+    let prompt = json!({"systemPrompt": "{{1st}}, {{007}}, {{1}} and {{name}}."});
+    house.call(Method::PUT, "/api/storage/personas/tinker", prompt).await.good();
+    let page = house.get("/playground/tinker").await.text;
+    let values = [("1st", "one"), ("007", "two"), ("1", "three"), ("name", "four")];
+    let named = values.map(|(name, value)| (format!("variables[_{name}]"), value));
+    for (field, _) in &named {
+        assert!(page.contains(&format!("name=\"{field}\"")), "{field}: {page}");
+    }
+    let mut fields = vec![("persona", "tinker")];
+    fields.extend(named.iter().map(|(field, value)| (field.as_str(), *value)));
+    let all = json!({"1st": "one", "007": "two", "1": "three", "name": "four"});
+
+    let begun = house.function("begin_session", &fields).await.good();
+    let id = begun.as_str().unwrap();
+    assert_eq!(read(&house, &home, id).await["variables"], all);
+
+    fields.extend([("id", id), ("title", "Ours"), ("revision", "2"), ("variables[_1st]", "first")]);
+    fields.retain(|field| *field != ("variables[_1st]", "one"));
+    house.function("save_session", &fields).await.good();
+    let all = json!({"1st": "first", "007": "two", "1": "three", "name": "four"});
+    assert_eq!(read(&house, &home, id).await["variables"], all);
+}
+
+/// The fields of all versions together were refused as too many variables.
+async fn fields_that_are_left_empty_are_no_variables(house: House) {
+    let home = tinker(&house).await;
+    let empty: Vec<String> = (0..60).map(|at| format!("variables[_n{at}]")).collect();
+    let mut fields = vec![("persona", "tinker"), ("variables[_thing]", "clocks")];
+    fields.extend(empty.iter().map(|field| (field.as_str(), "")));
+
+    let begun = house.function("begin_session", &fields).await.good();
+
+    let id = begun.as_str().unwrap();
+    assert_eq!(read(&house, &home, id).await["variables"], json!({"thing": "clocks"}));
+    fields.extend([("id", id), ("title", "Ours"), ("revision", "1")]);
+    fields.retain(|field| *field != ("variables[_thing]", "clocks"));
+    fields.push(("variables[_thing]", ""));
+    house.function("save_session", &fields).await.good();
+    assert_eq!(read(&house, &home, id).await["variables"], json!({}));
 }
 
 /// Only the messages of one page were looked through.
