@@ -72,7 +72,7 @@ impl Agent {
             self.clone(),
             scope.clone(),
             brief.persona.id.clone(),
-            run.id.clone(),
+            &run,
             brief.tier,
             live.stopped.clone(),
         );
