@@ -350,7 +350,7 @@ async fn pass(
     }
     let entity = &row.change.entity;
     link.tell(News { persona_id: owner, ..News::of_change(&id, entity, filed, row.to_revision) });
-    Ok(Outcome { change_id: Some(id), state, revision: to.unwrap_or_default() })
+    Ok(Outcome { change_id: Some(id), state: filed, revision: to.unwrap_or_default() })
 }
 
 /// The fields of a typed thing, as changes carry them.

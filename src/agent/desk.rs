@@ -16,9 +16,10 @@ use crate::{
     domain::{
         actor::Actor,
         change::{Change, ChangeState, Entity, Fields, Outcome},
-        id::{CallId, PersonaId, RunId},
+        id::{CallId, ConversationId, PersonaId},
         persona::{Persona, Tier},
         proposal::{Source, Sources},
+        run::Run,
         version::Revision,
     },
     store::{FilePlace, Head, Link},
@@ -78,6 +79,8 @@ pub struct ToolDesk {
     pub scope: Scope,
     /// The persona that is worked on.
     pub persona: PersonaId,
+    /// The conversation in which the run goes on.
+    pub conversation: ConversationId,
     /// Ends when a person stops the run.
     pub stopped: CancellationToken,
     /// What the person looks at.
@@ -105,14 +108,14 @@ impl ToolDesk {
         agent: Agent,
         scope: Scope,
         persona: PersonaId,
-        run: RunId,
+        run: &Run,
         tier: Tier,
         stopped: CancellationToken,
     ) -> Self {
         let actor = Actor::Persona {
             persona: persona.clone(),
             user: scope.user.clone(),
-            run: Some(run),
+            run: Some(run.id.clone()),
             tier,
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
@@ -123,6 +126,7 @@ impl ToolDesk {
             agent,
             scope,
             persona,
+            conversation: run.conversation_id.clone(),
             stopped,
             context: None,
             files: None,

@@ -73,7 +73,7 @@ impl Agent {
             self.clone(),
             scope.clone(),
             brief.persona.id.clone(),
-            run.id.clone(),
+            &run,
             brief.tier,
             live.stopped.clone(),
         );

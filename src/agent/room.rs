@@ -156,14 +156,13 @@ impl Bound {
             Some((limit, Of::Run)) => Some(limit),
             _ => None,
         };
-        let count = |tokens: u64| grouped(usize::try_from(tokens).unwrap_or(usize::MAX));
         let (of, took) = match self {
             Self::Tokens(of) => {
-                let took = format!("took {}", count(taken.tokens));
+                let took = format!("took {}", grouped(taken.tokens));
                 (
                     of,
                     match own(allowed.tokens) {
-                        Some(limit) => format!("{took} of the {} tokens", count(limit)),
+                        Some(limit) => format!("{took} of the {} tokens", grouped(limit)),
                         None => format!("{took} tokens"),
                     },
                 )

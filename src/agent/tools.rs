@@ -86,7 +86,7 @@ pub fn terminal_tools() -> Registry {
 #[serde(rename_all = "camelCase")]
 struct Written<'a> {
     state: &'a str,
-    message: String,
+    message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     change_id: Option<&'a ChangeId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,16 +184,21 @@ fn written_thing(
     id: Option<&str>,
     content: Option<&str>,
 ) -> ToolOutput {
-    let (state, message) = match outcome.state {
-        ChangeState::Applied => ("applied", done.to_owned()),
-        _ => (
-            "pending",
+    let message = match outcome.state {
+        ChangeState::Applied => done,
+        ChangeState::Conflict => {
+            "This is a draft now, but it does not fit: the same passage was changed since you \
+             read it. Read it again, and propose it anew for what it says now."
+        }
+        ChangeState::Pending
+        | ChangeState::Rejected
+        | ChangeState::Superseded
+        | ChangeState::Expired => {
             "This is a draft now. Nothing has changed yet: the person will accept or reject it. \
              Say so, and do not propose it again."
-                .to_owned(),
-        ),
+        }
     };
-    let change_id = outcome.change_id.as_ref();
+    let (state, change_id) = (outcome.state.word(), outcome.change_id.as_ref());
     let told = Written { state, message, change_id, id, content };
     ToolOutput { change: outcome.change_id.clone(), ..ToolOutput::json(&told) }
 }

@@ -184,9 +184,9 @@ async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
         notice(&format!("greenroom: {warning}"));
     }
     let model = &file.settings.model;
-    let known = match place.embedded_if_there().await? {
+    let known = match place.look_if_there().await? {
         Some(here) => here.agent().check_speaker(here.scope(), model).await.map_err(Failure::from),
-        // Where nobody talked yet, there are the models that come with the program.
+        // Where nobody talked yet with this program, there are the models that come with the program.
         None => match Speaker::parse(model)? {
             Speaker::Model(model) => find_model(&model).map(drop),
             Speaker::Persona(..) => Ok(()),

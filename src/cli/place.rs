@@ -71,16 +71,11 @@ impl Place {
         Ok(Stage::Local(Local::open(&self.embedded(database)).await?))
     }
 
-    /// The data folder itself, beside a server or not, if there is something in it: none is made.
-    pub async fn embedded_if_there(&self) -> Result<Option<Local>, Failure> {
+    /// The data folder itself to look into, beside a server or not, if there is something in it: none is made.
+    pub async fn look_if_there(&self) -> Result<Option<Local>, Failure> {
         let database = database(self.database_url.as_deref(), &self.data)
             .map_err(|error| Failure::new(Exit::Configuration, error.to_string()))?;
-        if let Database::Sqlite(file) = &database
-            && !file.exists()
-        {
-            return Ok(None);
-        }
-        Ok(Some(Local::open(&self.embedded(database)).await?))
+        Ok(Local::look_into(&self.embedded(database)).await?)
     }
 
     fn embedded(&self, database: Database) -> Embedded {

@@ -110,7 +110,7 @@ impl Budgets {
 
     /// For people: what the next run has before it; nothing when no limit is set.
     pub fn told_of_run(&self) -> Option<String> {
-        let tokens = self.run_tokens.map(|limit| format!("take {} tokens", count(limit)));
+        let tokens = self.run_tokens.map(|limit| format!("take {} tokens", grouped(limit)));
         let dollars = self.run_dollars.map(|limit| format!("cost {}", told_dollars(micros(limit))));
         let told: Vec<String> = tokens.into_iter().chain(dollars).collect();
         (!told.is_empty()).then(|| format!("one run may {}", told.join(" and ")))
@@ -144,7 +144,7 @@ impl Taken {
         way: &str,
     ) -> Result<(), ApiError> {
         let told = if let Some(limit) = tokens.filter(|limit| self.tokens >= *limit) {
-            format!("{} of {} tokens", count(self.tokens), count(limit))
+            format!("{} of {} tokens", grouped(self.tokens), grouped(limit))
         } else if let Some(limit) = dollars.filter(|limit| self.cost_micros >= micros(*limit)) {
             format!("{} of {}", told_dollars(self.cost_micros), told_dollars(micros(limit)))
         } else {
@@ -156,7 +156,7 @@ impl Taken {
 
     fn told_left(self, tokens: Option<u64>, dollars: Option<f64>) -> Option<String> {
         let tokens = tokens.map(|limit| {
-            format!("{} of {} tokens", count(limit.saturating_sub(self.tokens)), count(limit))
+            format!("{} of {} tokens", grouped(limit.saturating_sub(self.tokens)), grouped(limit))
         });
         let dollars = dollars.map(|limit| {
             let limit = micros(limit);
@@ -171,10 +171,6 @@ impl Taken {
 /// What a limit in dollars is in millionths of one.
 pub fn micros(dollars: f64) -> u64 {
     (dollars * 1_000_000.0).round() as u64
-}
-
-fn count(number: u64) -> String {
-    grouped(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

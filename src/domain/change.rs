@@ -318,7 +318,7 @@ impl Change {
 pub struct Outcome {
     /// The change; `null` when there was nothing to change.
     pub change_id: Option<ChangeId>,
-    /// Applied, or waiting.
+    /// Applied, waiting, or in conflict with what was changed since its author read it.
     pub state: ChangeState,
     /// The revision of the thing after it.
     pub revision: Revision,

@@ -62,8 +62,11 @@ pub fn has_windows_lines(text: &str) -> bool {
 }
 
 /// A number with thin groups of three: `100 000`.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
+pub fn grouped(number: impl TryInto<u64>) -> String {
+    in_threes(&number.try_into().unwrap_or(u64::MAX).to_string())
+}
+
+fn in_threes(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -101,6 +104,7 @@ mod tests {
     #[test]
     fn long_numbers_are_grouped() {
         assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(grouped(1_234_567_usize), "1\u{202f}234\u{202f}567");
+        assert_eq!(grouped(5_000_000_000_u64), "5\u{202f}000\u{202f}000\u{202f}000");
     }
 }

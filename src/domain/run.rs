@@ -158,9 +158,7 @@ impl Spent {
     pub fn told(&self) -> String {
         let mut told = Vec::new();
         let tokens = |count: Option<u64>, word: &str| {
-            count.map(|count| {
-                format!("{} {word}", grouped(usize::try_from(count).unwrap_or_default()))
-            })
+            count.map(|count| format!("{} {word}", grouped(count)))
         };
         told.extend(tokens(self.usage.input, "in"));
         told.extend(tokens(self.usage.output, "out"));

@@ -1,5 +1,6 @@
 //! The line before the workers: who has nothing running goes before who has, and who had no turn lately before
-//! who had, so that nobody takes all turns.
+//! who had, so that nobody takes all turns. Who is new counts as one who had a turn just before all those that take
+//! turns when it comes: however many are new, nobody waits for all of them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -37,6 +38,8 @@ struct State {
 #[derive(Debug)]
 struct Waiting {
     owner: Owner,
+    /// How many turns there had been when it came.
+    since: u64,
     begin: oneshot::Sender<Turn>,
 }
 
@@ -50,7 +53,7 @@ pub(super) struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let next = self.line.state().end(&self.owner);
-        if let Some(Waiting { owner, begin }) = next {
+        if let Some(Waiting { owner, begin, .. }) = next {
             // Whoever does not wait any more gives the turn back as it is dropped.
             drop(begin.send(Turn { line: self.line.clone(), owner }));
         }
@@ -94,7 +97,8 @@ impl Line {
                 return Err(SandboxError::Busy);
             }
             let (begin, begun) = oneshot::channel();
-            state.waiting.push_back(Waiting { owner, begin });
+            let since = state.turns;
+            state.waiting.push_back(Waiting { owner, since, begin });
             begun
         };
         match timeout(WAITING_TIME, begun).await {
@@ -129,6 +133,7 @@ impl State {
     /// Ends a turn, and says whose is the next: of those who have the fewest, the one whose last was longest ago,
     /// or else who waits longest.
     fn end(&mut self, owner: &Owner) -> Option<Waiting> {
+        let running: usize = self.sessions.values().sum();
         if let Some(count) = self.spaces.get_mut(&owner.space) {
             *count = count.saturating_sub(1);
         }
@@ -138,13 +143,17 @@ impl State {
         self.spaces.retain(|_, count| *count > 0);
         self.sessions.retain(|_, count| *count > 0);
         self.waiting.retain(|waiting| !waiting.begin.is_closed());
-        let has = |owner: &Owner| {
+        // Those who take turns with each other had the last so many.
+        let known = |waiting: &&Waiting| self.lately.contains_key(&waiting.owner);
+        let taking = (running + self.waiting.iter().filter(known).count()) as u64;
+        let has = |Waiting { owner, since, .. }: &Waiting| {
             let space = self.spaces.get(&owner.space).copied().unwrap_or_default();
             let session = self.sessions.get(owner).copied().unwrap_or_default();
-            (space, session, self.lately.get(owner).copied().unwrap_or_default())
+            let last = self.lately.get(owner).copied();
+            (space, session, last.unwrap_or_else(|| since.saturating_sub(taking)))
         };
         let places = self.waiting.iter().enumerate();
-        let next = places.min_by_key(|(_, waiting)| has(&waiting.owner)).map(|(at, _)| at);
+        let next = places.min_by_key(|(_, waiting)| has(waiting)).map(|(at, _)| at);
         match next.and_then(|at| self.waiting.remove(at)) {
             Some(next) => {
                 self.begin(&next.owner);
@@ -228,6 +237,29 @@ mod tests {
         assert!(has_turn(&mut again[0]).await.is_none());
         drop(turn);
         assert!(has_turn(&mut again[0]).await.is_some());
+    }
+
+    /// A program that began a session for each request kept those that had a turn waiting until they were refused.
+    #[tokio::test]
+    async fn new_sessions_without_end_do_not_keep_one_that_had_a_turn_waiting() {
+        let line = Line::new(1);
+        let known = owner("s", "known");
+        let mut turn = line.free_turn(&known).unwrap();
+        let mut again = waits(&line, &known).await;
+        let mut new = VecDeque::new();
+
+        for round in 0..20 {
+            for session in ["a", "b"].map(|name| format!("{name}{round}")) {
+                new.push_back(waits(&line, &owner("s", &session)).await);
+            }
+            drop(turn);
+            if has_turn(&mut again).await.is_some() {
+                assert_eq!(round, 4, "those that came since wait");
+                return;
+            }
+            turn = has_turn(&mut new.pop_front().unwrap()).await.unwrap();
+        }
+        panic!("it waits for all who are new");
     }
 
     #[tokio::test]

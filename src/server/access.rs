@@ -120,8 +120,8 @@ fn while_welcome(
                         let Some(mode) = state.access.mode() else { break };
                         match identify(&state, mode, &parts, &visit).await {
                             Ok(again) if again.scope == caller.scope => {}
-                            // A database that is away says nothing about anybody.
-                            Err(ApiError::Unavailable) => {}
+                            // A database that is away, or has no room, says nothing about anybody.
+                            Err(ApiError::Unavailable | ApiError::DiskFull) => {}
                             Ok(_) | Err(_) => break,
                         }
                     }

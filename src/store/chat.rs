@@ -4,10 +4,7 @@ use std::collections::HashMap;
 
 use sqlx::FromRow;
 
-use super::{
-    Author, Head, Link, StoreError,
-    link::{Wire, on},
-};
+use super::{Author, Head, Link, StoreError, link::on};
 use crate::domain::{
     chat::{Chat, ChatFields, ChatMode, ChatSummary, Member, MemberState},
     id::{ConversationId, MessageId, PersonaId, UserId},
@@ -93,8 +90,8 @@ impl Link {
             .bind(persona.map_or("", |persona| persona.as_str())).bind(wanted)
             .fetch_all(wire).await?);
         let page = Page::cut(rows, limit, |row| cursor(row.updated_at, &row.conversation_id));
-        let listed = page.items.iter().map(|row| row.conversation_id.as_str()).collect();
-        let mut names = self.member_names(listed).await?;
+        let listed: Vec<&str> = page.items.iter().map(|row| row.conversation_id.as_str()).collect();
+        let mut names = self.member_names(&listed).await?;
         Ok(page.map(|row| ChatSummary {
             persona_names: names.remove(&row.conversation_id).unwrap_or_default(),
             id: ConversationId::new(row.conversation_id),
@@ -110,34 +107,17 @@ impl Link {
     /// What those are called that speak in these chats, in order.
     async fn member_names(
         &mut self,
-        chats: Vec<&str>,
+        chats: &[&str],
     ) -> Result<HashMap<String, Vec<String>>, StoreError> {
         let select = |wanted: &str| {
-            sqlx::AssertSqlSafe(format!(
+            format!(
                 "select m.conversation_id, v.name from chat_member m
                 join persona_version v on v.space_id = m.space_id and v.persona_id = m.persona_id
                     and v.revision = m.revision
                 where m.space_id = $1 and m.conversation_id {wanted} order by m.position"
-            ))
+            )
         };
-        let space = self.space.clone();
-        let rows: Vec<(String, String)> = match self.wire() {
-            Wire::Sqlite(wire) => {
-                let listed = serde_json::json!(chats).to_string();
-                sqlx::query_as(select("in (select value from json_each($2))"))
-                    .bind(space.as_str())
-                    .bind(listed)
-                    .fetch_all(wire)
-                    .await?
-            }
-            Wire::Postgres(wire) => {
-                sqlx::query_as(select("= any($2)"))
-                    .bind(space.as_str())
-                    .bind(chats)
-                    .fetch_all(wire)
-                    .await?
-            }
-        };
+        let rows: Vec<(String, String)> = self.rows_among(select, &[], chats).await?;
         let mut names: HashMap<String, Vec<String>> = HashMap::new();
         for (chat, name) in rows {
             names.entry(chat).or_default().push(name);

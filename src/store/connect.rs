@@ -38,6 +38,8 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// SQLite's result codes for a file that is only read, and one that cannot be opened.
 const READ_ONLY: u32 = 8;
 const NOT_OPENED: u32 = 14;
+/// What SQLite and PostgreSQL say of a table that is not there.
+const NO_TABLE: [&str; 2] = ["1", "42P01"];
 /// So large a file is looked at whole whenever it is opened: that takes no longer than some tens of milliseconds.
 const CHECKED_ALWAYS: u64 = 16 * 1024 * 1024;
 /// And so large a one when its last program did not close it.
@@ -122,6 +124,20 @@ impl Store {
         Ok(store)
     }
 
+    /// Prepares to look into an SQLite file that is there: nothing is made, checked or written. See
+    /// [`Store::use_as_it_is`].
+    pub fn look_into_sqlite(file: &Path) -> Self {
+        let reading = SqliteConnectOptions::new()
+            .filename(file)
+            .pragma("query_only", "on")
+            .busy_timeout(BUSY_TIMEOUT);
+        let read = SqlitePoolOptions::new()
+            .max_connections(readers())
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_lazy_with(reading);
+        Self::around(Pool::Sqlite { write: read.clone(), read }, Company::default())
+    }
+
     /// Prepares for a PostgreSQL server, which need not be up yet: see [`Store::migrate`].
     pub fn open_postgres(url: &str) -> Result<Self, StoreError> {
         let options: PgConnectOptions =
@@ -156,6 +172,33 @@ impl Store {
     fn around(pool: Pool, company: Company) -> Self {
         let ready = Arc::new(AtomicBool::new(false));
         Self { pool, ready, newsroom: Newsroom::default(), company }
+    }
+
+    /// Gives links to the tables as they are. `false` when they are not those that this program would make: then
+    /// it gives none.
+    pub async fn use_as_it_is(&self) -> Result<bool, StoreError> {
+        const DONE: &str = "select version from _sqlx_migrations where success order by version";
+        let (found, known): (Result<Vec<i64>, sqlx::Error>, _) = match &self.pool {
+            Pool::Sqlite { read, .. } => {
+                (sqlx::query_scalar(DONE).fetch_all(read).await, &SQLITE_MIGRATIONS)
+            }
+            Pool::Postgres(pool) => {
+                (sqlx::query_scalar(DONE).fetch_all(pool).await, &POSTGRES_MIGRATIONS)
+            }
+        };
+        let found = match found {
+            Err(sqlx::Error::Database(problem))
+                if problem.code().is_some_and(|code| NO_TABLE.contains(&&*code)) =>
+            {
+                Vec::new()
+            }
+            found => found.map_err(unopened)?,
+        };
+        let is_ours = known.iter().map(|migration| migration.version).eq(found);
+        if is_ours {
+            self.ready.store(true, Ordering::Release);
+        }
+        Ok(is_ours)
     }
 
     /// Brings the tables up to date. Until it has succeeded, the store gives no link.

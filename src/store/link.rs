@@ -1,8 +1,8 @@
 //! A link to the database: opened for one Space, and good for that Space only.
 
 use sqlx::{
-    Connection, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction,
-    pool::PoolConnection,
+    AssertSqlSafe, Connection, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection,
+    SqlitePool, Transaction, pool::PoolConnection, postgres::PgRow, sqlite::SqliteRow,
 };
 
 use super::{Pool, Store, StoreError, news::Newsroom};
@@ -116,6 +116,40 @@ impl Link {
             row.bind(space.as_str()).bind(entity.id.as_str()).execute(wire).await.map(drop)?;
         }
         Ok(())
+    }
+
+    /// The rows of a statement whose values are this link's Space, then these, and then a list: `select` is
+    /// given what stands for being one of that.
+    pub(super) async fn rows_among<Row>(
+        &mut self,
+        select: fn(&str) -> String,
+        values: &[&str],
+        list: &[&str],
+    ) -> Result<Vec<Row>, StoreError>
+    where
+        Row: Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>,
+    {
+        let (space, place) = (self.space.clone(), values.len() + 2);
+        match self.wire() {
+            Wire::Sqlite(wire) => {
+                let sql = select(&format!("in (select value from json_each(${place}))"));
+                let mut query =
+                    sqlx::query_as::<Sqlite, Row>(AssertSqlSafe(sql)).bind(space.as_str());
+                for value in values {
+                    query = query.bind(*value);
+                }
+                Ok(query.bind(serde_json::json!(list).to_string()).fetch_all(wire).await?)
+            }
+            Wire::Postgres(wire) => {
+                let sql = select(&format!("= any(${place})"));
+                let mut query =
+                    sqlx::query_as::<Postgres, Row>(AssertSqlSafe(sql)).bind(space.as_str());
+                for value in values {
+                    query = query.bind(*value);
+                }
+                Ok(query.bind(list).fetch_all(wire).await?)
+            }
+        }
     }
 
     pub(super) fn wire(&mut self) -> Wire<'_> {

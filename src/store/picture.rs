@@ -186,33 +186,14 @@ impl Link {
         messages: &[&MessageId],
     ) -> Result<Vec<Picture>, StoreError> {
         let select = |wanted: &str| {
-            sqlx::AssertSqlSafe(format!(
+            format!(
                 "select {COLUMNS} from picture where space_id = $1 and conversation_id = $2
                     and message_id {wanted} and deleted_at is null
                 order by picture_id"
-            ))
+            )
         };
-        let space = self.space.clone();
         let wanted: Vec<&str> = messages.iter().map(|id| id.as_str()).collect();
-        let rows: Vec<Row> = match self.wire() {
-            Wire::Sqlite(wire) => {
-                let listed = serde_json::json!(wanted).to_string();
-                sqlx::query_as(select("in (select value from json_each($3))"))
-                    .bind(space.as_str())
-                    .bind(chat.as_str())
-                    .bind(listed)
-                    .fetch_all(wire)
-                    .await?
-            }
-            Wire::Postgres(wire) => {
-                sqlx::query_as(select("= any($3)"))
-                    .bind(space.as_str())
-                    .bind(chat.as_str())
-                    .bind(wanted)
-                    .fetch_all(wire)
-                    .await?
-            }
-        };
+        let rows: Vec<Row> = self.rows_among(select, &[chat.as_str()], &wanted).await?;
         rows.into_iter().map(Picture::try_from).collect()
     }
 

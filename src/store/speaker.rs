@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Link, StoreError, Voice,
-    link::{Wire, on},
-};
+use super::{Link, StoreError, Voice, link::on};
 use crate::domain::id::{ConversationId, MessageId, PersonaId};
 
 impl Link {
@@ -45,7 +42,7 @@ impl Link {
         messages: &[&MessageId],
     ) -> Result<Vec<Voice>, StoreError> {
         let select = |wanted: &str| {
-            sqlx::AssertSqlSafe(format!(
+            format!(
                 "select m.message_id, coalesce(r.persona_id, m.persona_id), v.name from message m
                 left join run r on r.space_id = $1 and r.run_id = m.run_id
                 left join persona o on o.space_id = $1 and o.persona_id = m.persona_id
@@ -54,29 +51,11 @@ impl Link {
                     and v.revision = coalesce(r.persona_revision, o.revision)
                 where m.space_id = $1 and m.conversation_id = $2 and m.message_id {wanted}
                     and coalesce(r.persona_id, m.persona_id) is not null"
-            ))
+            )
         };
-        let space = self.space.clone();
         let wanted: Vec<&str> = messages.iter().map(|id| id.as_str()).collect();
-        let rows: Vec<(String, String, Option<String>)> = match self.wire() {
-            Wire::Sqlite(wire) => {
-                let listed = serde_json::json!(wanted).to_string();
-                sqlx::query_as(select("in (select value from json_each($3))"))
-                    .bind(space.as_str())
-                    .bind(chat.as_str())
-                    .bind(listed)
-                    .fetch_all(wire)
-                    .await?
-            }
-            Wire::Postgres(wire) => {
-                sqlx::query_as(select("= any($3)"))
-                    .bind(space.as_str())
-                    .bind(chat.as_str())
-                    .bind(wanted)
-                    .fetch_all(wire)
-                    .await?
-            }
-        };
+        let rows: Vec<(String, String, Option<String>)> =
+            self.rows_among(select, &[chat.as_str()], &wanted).await?;
         Ok(rows.into_iter().map(Voice::from).collect())
     }
 

@@ -7,7 +7,7 @@ use greenroom::{
     changes::Gate,
     domain::{
         actor::Actor,
-        change::{Change, ChangeState, Op},
+        change::{Change, ChangeState, Fields, Op},
         error::ApiError,
         id::{ChangeId, PersonaId},
         persona::Tier,
@@ -21,6 +21,7 @@ use crate::support::{House, on_both};
 on_both!(
     a_draft_is_found_among_the_conflicts_as_soon_as_it_does_not_fit_and_waits_again_once_it_does,
     a_draft_that_does_not_fit_from_the_beginning_or_is_taken_up_again_is_a_conflict,
+    a_conflict_in_a_persons_own_words_stays_theirs_when_it_would_fit_again,
     a_conflict_that_nobody_tried_grows_old_and_gives_way_as_any_draft,
     two_drafts_about_one_thing_are_accepted_at_once,
     a_draft_about_something_in_the_bin_says_so_and_its_conversation_can_be_read,
@@ -108,6 +109,30 @@ async fn a_draft_that_does_not_fit_from_the_beginning_or_is_taken_up_again_is_a_
     assert_eq!(listed(&house, "conflict").await, [late.to_string(), early.to_string()]);
     let refused = house.gate().approve(&late, &Approval::default()).await;
     assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
+}
+
+/// What they had written grew old as a draft that nobody had tried, and a newer one took its place.
+async fn a_conflict_in_a_persons_own_words_stays_theirs_when_it_would_fit_again(house: House) {
+    let id = house.persona("ann", PROMPT).await;
+    let tried = draft(&house, &id, "systemPrompt", &PROMPT.replace("brief", "terse"), 1).await;
+    write(&house, &id, &PROMPT.replace("brief", "short")).await;
+    let own = json!(PROMPT.replace("brief", "curt"));
+    let patch = Fields::from_iter([("systemPrompt".to_owned(), own.clone())]);
+    let approval = Approval { revision: Some(1), patch, ..Approval::default() };
+    let refused = house.gate().approve(&tried, &approval).await;
+    assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
+    let before = house.read().await.proposal(&tried).await.unwrap();
+
+    write(&house, &id, PROMPT).await;
+
+    let after = house.read().await.proposal(&tried).await.unwrap();
+    assert_eq!(after, before);
+    assert_eq!(after.row.change.patch["systemPrompt"], own);
+    assert_eq!((after.row.state, after.decided_at.is_some()), (ChangeState::Conflict, true));
+    assert_eq!(house.state.store.expire_drafts(after.expires_at.unwrap()).await.unwrap(), 0);
+    house.gate().approve(&tried, &Approval::default()).await.unwrap();
+    let now = house.read().await.persona(&id).await.unwrap().fields.system_prompt;
+    assert_eq!(json!(now), own);
 }
 
 async fn a_conflict_that_nobody_tried_grows_old_and_gives_way_as_any_draft(house: House) {

@@ -55,6 +55,10 @@ fn sandbox() -> Sandbox {
 
 /// The tools of a file. The environment has a key in it, and a variable that entries may name.
 fn toolbox(file: &Path) -> Toolbox {
+    toolbox_in(sandbox(), file)
+}
+
+fn toolbox_in(sandbox: Sandbox, file: &Path) -> Toolbox {
     let environment = |name: &str| match name {
         "OPENAI_API_KEY" => Some("sk-secret".to_owned()),
         "NAMED" => Some("a-named-value".to_owned()),
@@ -62,7 +66,7 @@ fn toolbox(file: &Path) -> Toolbox {
     };
     let demo = Demo::new(Pace::AtOnce);
     let providers = Providers::new(TimeLimits::default(), demo, Arc::new(environment)).unwrap();
-    Toolbox::new(file, Some(sandbox()), providers)
+    Toolbox::new(file, Some(sandbox), providers)
 }
 
 async fn names(toolbox: &Toolbox) -> Vec<String> {

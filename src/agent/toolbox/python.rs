@@ -177,7 +177,8 @@ impl Does for PythonFunction {
                 function: self.function.clone(),
                 keywords,
             };
-            let owner = Owner { space: desk.scope.space.to_string(), ..Owner::default() };
+            let (space, session) = (desk.scope.space.to_string(), desk.conversation.to_string());
+            let owner = Owner { space, session };
             let program = Program { owner, ..self.module.program(what) };
             let outcome = self.sandbox.run(program).await;
             let outcome = outcome.map_err(|error| ToolError::TellModel(error.to_string()))?;

@@ -79,7 +79,7 @@ fn tokens(count: u64) -> String {
     match count {
         1_000_000.. => format!("{}M tokens", (count as f64 / 100_000.0).round() / 10.0),
         1000.. => format!("{}k tokens", count / 1000),
-        _ => format!("{} tokens", grouped(usize::try_from(count).unwrap_or_default())),
+        _ => format!("{} tokens", grouped(count)),
     }
 }
 

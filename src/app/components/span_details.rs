@@ -84,7 +84,6 @@ pub fn SpanDetails(
 
 /// The tokens, and what part of them came from the service's cache.
 fn used(usage: Usage) -> Vec<Fact> {
-    let count = |count: u64| grouped(usize::try_from(count).unwrap_or_default());
     let known: [(&'static str, Option<u64>); 5] = [
         ("Tokens in", usage.input),
         ("From the cache", usage.cache_read),
@@ -94,7 +93,7 @@ fn used(usage: Usage) -> Vec<Fact> {
     ];
     let share = cached_share(usage).map(|share| format!("{:.0} %", share * 100.0));
     let counted =
-        known.into_iter().filter_map(|(name, known)| known.map(|known| (name, count(known))));
+        known.into_iter().filter_map(|(name, known)| known.map(|known| (name, grouped(known))));
     counted.chain(share.map(|share| ("Cached share", share))).collect()
 }
 
@@ -115,7 +114,7 @@ fn asked(span: &Span, sent: Option<&Sent>) -> Vec<Fact> {
         facts.push(("Service", parameters.service.clone()));
         facts.push(("Model", parameters.model.clone()));
         let most = max_tokens.unwrap_or(parameters.max_tokens);
-        facts.push(("Most tokens out", grouped(usize::try_from(most).unwrap_or(usize::MAX))));
+        facts.push(("Most tokens out", grouped(most)));
     }
     let again = |retry: &Retry| {
         let wait = told_time(retry.wait_ms);

@@ -107,7 +107,7 @@ fn SearchField(search: Memo<String>) -> impl IntoView {
 fn shown(PersonaList { page, total }: PersonaList, search: String) -> impl IntoView {
     let counted = match (search.is_empty(), total) {
         (true, 1) => "1 persona".to_owned(),
-        (true, _) => format!("{} personas", grouped(usize::try_from(total).unwrap_or_default())),
+        (true, _) => format!("{} personas", grouped(total)),
         (false, _) if page.items.is_empty() => String::new(),
         (false, _) => format!("Found by “{search}”"),
     };

@@ -207,7 +207,6 @@ fn Cleared(persona: PersonaId, session: ConversationId, id: MessageId) -> impl I
 
 /// What a session took so far.
 fn told_spent(SessionSpent { input, output, micros, unpriced }: SessionSpent) -> String {
-    let count = |number: u64| grouped(usize::try_from(number).unwrap_or(usize::MAX));
     let dollars = told_dollars(micros);
     let price = match (micros, unpriced) {
         (0, 0) => "free so far".to_owned(),
@@ -215,7 +214,7 @@ fn told_spent(SessionSpent { input, output, micros, unpriced }: SessionSpent) ->
         (_, 0) => format!("{dollars} so far"),
         (_, _) => format!("{dollars} or more so far"),
     };
-    format!("{} tokens in, {} out, {price}", count(input), count(output))
+    format!("{} tokens in, {} out, {price}", grouped(input), grouped(output))
 }
 
 /// The title, and what can be done with the whole session.

@@ -163,7 +163,6 @@ fn Line(trace: TraceSummary) -> impl IntoView {
 
 /// What a run took, fact by fact. What is not known is left out.
 pub fn facts(trace: &TraceSummary) -> Vec<String> {
-    let count = |count: u64| grouped(usize::try_from(count).unwrap_or_default());
     let steps = match trace.steps {
         1 => "1 step".to_owned(),
         steps => format!("{steps} steps"),
@@ -171,7 +170,7 @@ pub fn facts(trace: &TraceSummary) -> Vec<String> {
     let mut facts = vec![steps];
     let tokens = (trace.usage.input, trace.usage.output);
     if let (Some(read), Some(written)) = tokens {
-        facts.push(format!("{} in, {} out", count(read), count(written)));
+        facts.push(format!("{} in, {} out", grouped(read), grouped(written)));
     }
     facts.extend(trace.cost_micros.map(told_price));
     facts.push(told_time(trace.duration_ms));

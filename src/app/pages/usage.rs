@@ -56,10 +56,6 @@ pub fn UsagePage() -> impl IntoView {
     }
 }
 
-fn count(number: u64) -> String {
-    grouped(usize::try_from(number).unwrap_or(usize::MAX))
-}
-
 /// What some runs cost, as far as that is known.
 fn price(sum: &Sum) -> String {
     match (sum.runs, sum.unpriced) {
@@ -94,10 +90,10 @@ fn shown(report: UsageReport) -> impl IntoView {
     });
     view! {
         <dl class="totals">
-            <div><dt>"Runs"</dt><dd>{count(total.runs)}</dd></div>
-            <div><dt>"Errors"</dt><dd>{count(total.errors)}</dd></div>
-            <div><dt>"Tokens in"</dt><dd>{count(total.input_tokens)}</dd></div>
-            <div><dt>"Tokens out"</dt><dd>{count(total.output_tokens)}</dd></div>
+            <div><dt>"Runs"</dt><dd>{grouped(total.runs)}</dd></div>
+            <div><dt>"Errors"</dt><dd>{grouped(total.errors)}</dd></div>
+            <div><dt>"Tokens in"</dt><dd>{grouped(total.input_tokens)}</dd></div>
+            <div><dt>"Tokens out"</dt><dd>{grouped(total.output_tokens)}</dd></div>
             <div><dt>"Cost"</dt><dd>{price(&total)}</dd></div>
         </dl>
         {plots(&by_day)}
@@ -123,12 +119,12 @@ fn plots(by_day: &[UsageOfDay]) -> impl IntoView + use<> {
         <div class="plots">
             <Plot title="Cost" days=days.clone() told=told_price
                 series=vec![series("Cost", "first", |sum| sum.cost_micros)]/>
-            <Plot title="Tokens" days=days.clone() told=count
+            <Plot title="Tokens" days=days.clone() told=grouped
                 series=vec![
                     series("in", "second", |sum| sum.input_tokens),
                     series("out", "first", |sum| sum.output_tokens),
                 ]/>
-            <Plot title="Runs" days told=count
+            <Plot title="Runs" days told=grouped
                 series=vec![series("went well", "first", good), series("errors", "wrong", |sum| sum.errors)]/>
         </div>
     }
@@ -178,10 +174,10 @@ fn by_day_table(by_day: Vec<UsageOfDay>) -> impl IntoView {
 
 fn cells(sum: &Sum) -> impl IntoView + use<> {
     let cells = [
-        count(sum.runs),
-        count(sum.errors),
-        count(sum.input_tokens),
-        count(sum.output_tokens),
+        grouped(sum.runs),
+        grouped(sum.errors),
+        grouped(sum.input_tokens),
+        grouped(sum.output_tokens),
         price(sum),
     ];
     cells.map(|cell| view! { <td>{cell}</td> })

@@ -28,6 +28,7 @@ use crate::{
     search::Search,
     server::{self, ServeError},
     state::{HOME_SPACE, LOCAL_OWNER},
+    store::Store,
 };
 
 /// What is opened.
@@ -49,6 +50,11 @@ pub struct Local {
     agent: Agent,
     gate: Gate,
     scope: Scope,
+}
+
+/// For whom a terminal talks, and in which Space.
+fn home() -> Scope {
+    Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() }
 }
 
 impl Local {
@@ -76,13 +82,40 @@ impl Local {
         }
         let tools = embedded.chat.join(TOOLS_FILE);
         agent.use_toolbox(Toolbox::new(tools, sandbox, providers));
-        let scope = Scope { space: HOME_SPACE.into(), user: LOCAL_OWNER.into() };
+        let scope = home();
         Gate::found_space(&store, &scope, "Home").await?;
         agent.end_left().await?;
         tokio::spawn(agent.clone().keep_alive());
+        Ok(Self::around(agent, scope))
+    }
+
+    /// The same to look into only: nothing is made or changed there. `None` when there is nothing that this
+    /// program reads as it is.
+    pub async fn look_into(embedded: &Embedded) -> Result<Option<Self>, StageError> {
+        let store = match &embedded.database {
+            Database::Sqlite(file) if !file.exists() => return Ok(None),
+            Database::Sqlite(file) => Store::look_into_sqlite(file),
+            Database::Postgres(url) => Store::open_postgres(url).map_err(ServeError::from)?,
+        };
+        let scope = home();
+        let is_there = async || match store.use_as_it_is().await? {
+            true => store.read(&scope.space).await?.is_there().await,
+            false => Ok(false),
+        };
+        if !is_there().await.map_err(ServeError::from)? {
+            return Ok(None);
+        }
+        let script = embedded.demo_script.as_deref();
+        let providers = server::providers(embedded.demo_pace, script, &seal_key(&embedded.chat))?;
+        let search = Search::new(store.clone());
+        let agent = Agent::new(store, providers, search, Limits::default(), "looking".into());
+        Ok(Some(Self::around(agent, scope)))
+    }
+
+    fn around(agent: Agent, scope: Scope) -> Self {
         let actor = Actor::Person { user: scope.user.clone() };
-        let gate = Gate::new(store, scope.space.clone(), actor);
-        Ok(Self { agent, gate, scope })
+        let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
+        Self { agent, gate, scope }
     }
 
     /// Everything that thinks.

@@ -94,3 +94,17 @@ fn whoever_finds_the_session_taken_hears_that_answer_and_keeps_their_words() {
     let known = vec!["reply".into(), "m0".into()];
     assert_eq!(effects, [Effect::Say("session".into(), "Mine?".into(), known)]);
 }
+
+/// What they had sent was gone, though it was told to wait in the field.
+#[test]
+fn whoever_began_their_next_words_meanwhile_keeps_both() {
+    let mut state = opened();
+    typed(&mut state, "Mine?");
+    press(&mut state, KeyCode::Enter);
+    typed(&mut state, "And then");
+
+    state.update(Event::Told(Told::Taken("session".into(), talk(&["One?"], Some(run())))));
+
+    assert_eq!(state.input.text(), "Mine?\n\nAnd then");
+    assert_eq!(words(&state), ["One?", ""]);
+}

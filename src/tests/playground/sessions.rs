@@ -287,7 +287,6 @@ async fn what_a_long_branch_took_and_its_todos_are_those_of_all_of_it(house: Hou
     }
 }
 
-/// Saving a session forgot what was filled in for versions with other variables.
 /// What was said before a session was cleared, or was answered again, was paid for all the same: the page said
 /// less than what the limits counted.
 async fn what_a_session_took_is_counted_on_all_its_branches(house: House) {
@@ -379,6 +378,7 @@ async fn what_a_tool_is_given_is_shown_as_text(house: House) {
     assert_eq!(listed.matches("step-brief").count(), 1, "{listed}");
 }
 
+/// Saving a session forgot what was filled in for versions with other variables.
 async fn what_is_set_for_other_versions_stays_with_a_session(house: House) {
     let home = tinker(&house).await;
     let set = json!({"variables": {"thing": "clocks", "other": "kept"}});

@@ -9,6 +9,7 @@ use crate::support::{House, on_both};
 on_both!(
     a_prompt_that_is_replaced_from_memory_keeps_what_the_person_wrote_since,
     a_test_input_that_is_replaced_from_memory_keeps_what_the_person_wrote_since,
+    an_agent_whose_draft_does_not_fit_is_told_so_at_once_and_makes_another,
 );
 
 const PERSONA: &str = "/api/storage/personas/optimist";
@@ -87,6 +88,32 @@ async fn a_draft_that_was_accepted_as_it_was_is_known_to_the_agent() {
 
         assert_eq!(written(&house).await, text);
     }
+}
+
+/// It was told that its draft waits, and not to propose it again.
+async fn an_agent_whose_draft_does_not_fit_is_told_so_at_once_and_makes_another(house: House) {
+    const REPLACE: &str = "update_system_prompt";
+    write(&house, json!({"systemPrompt": "One two three.", "tier": "suggest"})).await;
+    done_by(&house, "get_persona", json!({})).await;
+    write(&house, prompt("Eins two three.")).await;
+
+    let draft = done_by(&house, REPLACE, prompt("Uno two three.")).await;
+
+    let told = json!({
+        "state": "conflict",
+        "message": "This is a draft now, but it does not fit: the same passage was changed since you \
+                    read it. Read it again, and propose it anew for what it says now.",
+        "changeId": draft["changeId"],
+    });
+    assert_eq!(draft, told);
+    done_by(&house, "get_persona", json!({})).await;
+    let anew = done_by(&house, REPLACE, prompt("Un two three.")).await;
+    assert_eq!(anew["state"], "pending");
+    let state = async |draft: &Value| {
+        let path = format!("/api/pending-changes/{}", draft["changeId"].as_str().unwrap());
+        house.get(&path).await.good()["state"].clone()
+    };
+    assert_eq!((state(&draft).await, state(&anew).await), (json!("superseded"), json!("pending")));
 }
 
 async fn a_test_input_that_is_replaced_from_memory_keeps_what_the_person_wrote_since(house: House) {

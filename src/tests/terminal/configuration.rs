@@ -1,8 +1,10 @@
 //! The configuration: what is missing, odd or wrong, and who says what a value is.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt};
 
+use greenroom::store::settle_sqlite;
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
 use super::program::{Room, finished};
 
@@ -287,4 +289,32 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     }
     configure("nobody-knows-it");
     assert_eq!(check().code, Some(78));
+}
+
+/// It brought the database up to date, and ended what others had left there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_changes_nothing() {
+    const LAST: &str = "delete from _sqlx_migrations
+        where version = (select max(version) from _sqlx_migrations)";
+    let room = Room::new();
+    room.chat(&["--single", "Hi"]).good();
+    room.configure("window_size: 3\nmodel: persona:nobody\nshould_truncate_results: true\n");
+    let file = room.data().join("greenroom.db");
+    settle_sqlite(&file).await.unwrap();
+    let whole = || {
+        let names = std::fs::read_dir(room.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        (names.collect::<BTreeSet<_>>(), std::fs::read(&file).unwrap())
+    };
+
+    let before = whole();
+    assert_eq!(room.run(&["config", "check"]).code, Some(78));
+    assert!(whole() == before, "it was only looked into");
+
+    // Of a database from before there are the models that come with the program.
+    let mut wire = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
+    sqlx::query(LAST).execute(&mut wire).await.unwrap();
+    wire.close().await.unwrap();
+    let before = whole();
+    room.run(&["config", "check"]).good();
+    assert!(whole() == before, "it stays as it was");
 }

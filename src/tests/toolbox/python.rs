@@ -1,8 +1,12 @@
 //! Functions of Python files as tools.
 
+use std::sync::{Arc, Mutex};
+
+use futures::future::BoxFuture;
+use greenroom::sandbox::{Engine, Outcome, Owner, Program, Sandbox, SandboxError, What};
 use serde_json::json;
 
-use super::{Folder, called, problems};
+use super::{Folder, called, problems, sandbox, toolbox_in};
 use crate::support::House;
 
 const TRIPS: &str = r#"
@@ -130,4 +134,39 @@ async fn functions_run_in_the_sandbox_and_their_errors_are_told() {
     // Of the processor's time; where others have most of that, the clock is first.
     let ended = ["it computed for longer than 2 seconds", "it took longer than 5 seconds"];
     assert!(*is_error && ended.iter().any(|ended| forever.contains(ended)), "{forever}");
+}
+
+/// A sandbox, and for whom functions were called in it.
+struct Noting {
+    sandbox: Sandbox,
+    owners: Mutex<Vec<Owner>>,
+}
+
+impl Engine for Noting {
+    fn run(&self, program: Program) -> BoxFuture<'_, Result<Outcome, SandboxError>> {
+        if let What::Call { .. } = program.what {
+            self.owners.lock().unwrap().push(program.owner.clone());
+        }
+        Box::pin(self.sandbox.run(program))
+    }
+
+    fn warm(&self) -> BoxFuture<'_, Result<(), SandboxError>> {
+        Box::pin(self.sandbox.warm())
+    }
+}
+
+/// All sessions of a Space waited in line as one.
+#[tokio::test]
+async fn a_function_runs_for_the_session_in_which_it_is_called() {
+    let house = House::new().await;
+    let folder = trips();
+    let noting = Arc::new(Noting { sandbox: sandbox(), owners: Mutex::default() });
+    let tools = toolbox_in(Sandbox::with(noting.clone()), &folder.path().join("tools.yaml"));
+
+    called(&house, tools, &[("blind", json!({"x": 2}))]).await;
+
+    let sessions = house.get("/api/agents/handy/playground/sessions").await.good();
+    let session = sessions["items"][0]["id"].as_str().unwrap().to_owned();
+    let space = house.state.scope.space.to_string();
+    assert_eq!(*noting.owners.lock().unwrap(), [Owner { space, session }]);
 }

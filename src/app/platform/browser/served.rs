@@ -17,8 +17,8 @@ use web_sys::{
 pub use super::forms::send_quiet_forms;
 use super::{
     chat::{around, hear_chat, shown_chat},
-    close_popovers,
     forms::{bring_back, has_writing, listed, send_form, show_reused},
+    here::{POPOVERS, close_all},
     morph::{align, put_content, put_element},
     rail::Following,
     scroll::{NEAR, below, height, is_at_end, scroll_to_end, talks},
@@ -178,7 +178,7 @@ pub fn served(page: ServedPage) -> AnyView {
                     Err(error) if before == wanted => board.tell(error.to_string()),
                     content => {
                         // What was chosen in them is shown now.
-                        close_popovers();
+                        close_all(POPOVERS);
                         put_page(&place, &content.unwrap_or_else(|error| failed(&error)));
                         look_back();
                         if path(&before) != path(&wanted) {

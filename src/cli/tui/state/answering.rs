@@ -115,13 +115,15 @@ impl State {
         self.tell(why, Tone::Wrong);
     }
 
-    /// Brings what was not kept back into the field.
+    /// Brings what was not kept back into the field, before what was begun there since.
     fn take_back(&mut self) {
         if let Answer::Asked { words, .. } = std::mem::replace(&mut self.answer, Answer::Idle) {
             self.transcript.remove(&UNNAMED.into());
-            if self.input.is_empty() {
-                self.input.replace(&words);
-            }
+            let both = match self.input.text() {
+                "" => words,
+                begun => format!("{words}\n\n{begun}"),
+            };
+            self.input.replace(&both);
         }
     }
 
