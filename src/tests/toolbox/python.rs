@@ -101,6 +101,29 @@ async fn signature_and_docstring_are_what_a_model_is_told() {
 }
 
 #[tokio::test]
+async fn a_list_of_which_nothing_is_said_may_hold_anything() {
+    let source = "def measure(points: list, at: tuple, span: tuple[float, float], tags: set | None = None):\n    \
+                  \"\"\"Measure.\"\"\"\n    return len(points)\n";
+    let folder = Folder::new(&[("tools.yaml", "- a.py:measure\n"), ("a.py", source)]);
+
+    let tools = folder.toolbox().tools().await;
+
+    let list = json!({"type": "array", "items": {}});
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "points": list,
+            "at": list,
+            "span": list,
+            "tags": {"anyOf": [list, {"type": "null"}], "default": null},
+        },
+        "required": ["points", "at", "span"],
+        "additionalProperties": false,
+    });
+    assert_eq!(tools.specs()[0].schema, expected);
+}
+
+#[tokio::test]
 async fn functions_run_in_the_sandbox_and_their_errors_are_told() {
     let house = House::new().await;
     let calls = [
