@@ -22,6 +22,8 @@ pub enum Event {
     Paste(String),
     /// The window has so many columns and rows.
     Resize(u16, u16),
+    /// The shell brought us back, to a window of so many columns and rows.
+    Returned(u16, u16),
     /// The wheel turned so many lines down, or up.
     Wheel(isize),
     /// A second went by.

@@ -217,6 +217,10 @@ impl State {
                 self.size = (columns, rows);
                 vec![Effect::Redraw]
             }
+            Event::Returned(columns, rows) => {
+                self.size = (columns, rows);
+                vec![Effect::Mouse(self.mouse), Effect::Redraw]
+            }
             Event::Wheel(lines) => {
                 self.wheel(lines);
                 Vec::new()
