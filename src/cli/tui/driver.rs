@@ -227,7 +227,7 @@ impl Worker {
         }
         let (stage, sender) = (self.stage.clone(), self.sender.clone());
         let task = tokio::spawn(async move {
-            match said_since(&stage, &session, &known).await {
+            match said_since(&stage, &session, &known, &sender).await {
                 Ok(Some(talk)) => {
                     let since = Told::Since(session, Box::new(talk));
                     sender.send(since).unwrap_or_default();
@@ -346,13 +346,17 @@ async fn hear(
     Err(ApiError::Offline)
 }
 
-/// What was said in a session, unless one of these messages is still its last.
+/// What was said in a session, unless one of these messages is still its last. How it stands is told before.
 async fn said_since(
     stage: &Stage,
     session: &ConversationId,
     known: &[MessageId],
+    sender: &UnboundedSender<Told>,
 ) -> Result<Option<TerminalTalk>, ApiError> {
-    match stage.session(session).await?.leaf {
+    let stands = stage.session(session).await?;
+    let leaf = stands.leaf.clone();
+    sender.send(Told::Seen(Box::new(stands))).unwrap_or_default();
+    match leaf {
         Some(leaf) if !known.contains(&leaf) => stage.talk(session, MESSAGES).await.map(Some),
         Some(_) | None => Ok(None),
     }
@@ -366,7 +370,7 @@ async fn say(
     known: &[MessageId],
     sender: &UnboundedSender<Told>,
 ) -> Result<Told, ApiError> {
-    if let Some(talk) = said_since(stage, &session, known).await? {
+    if let Some(talk) = said_since(stage, &session, known, sender).await? {
         if talk.going_on().is_some() {
             return Ok(Told::Taken(session, Box::new(talk)));
         }

@@ -61,6 +61,8 @@ pub enum Told {
     Unheard(RunId, String),
     /// All sessions.
     Sessions(Vec<TerminalSession>),
+    /// How a session stands by now, whoever set something for it.
+    Seen(Box<TerminalSession>),
     /// A session has other settings, or another name.
     Changed(Box<TerminalSession>),
     /// A session is in the bin.
