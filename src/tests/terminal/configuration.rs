@@ -228,6 +228,27 @@ fn the_log_is_a_file_without_secrets_and_seen_when_asked_for() {
 }
 
 #[test]
+fn the_environment_adds_to_what_people_see_and_changes_nothing_in_the_file() {
+    let call = json!({"call": {"name": "write_file", "input": {"path": "a.txt", "content": "one"}}});
+    let asked = |variables: &[(&str, &str)]| {
+        let room = Room::new().playing(&json!([[call], [{"text": "Written."}]]));
+        let model = ["--model", "persona:code-reviewer"];
+        let words = [&["--single", "--verbose"][..], &model, &["Go on"]].concat();
+        let seen = room.chat_in(&words, variables).err;
+        assert!(seen.contains("a tool is called") && seen.contains("a.txt"), "{seen}");
+        let log = room.log();
+        assert!(!log.contains("a.txt"), "{log}");
+        log.lines().count()
+    };
+
+    let usual = asked(&[]);
+
+    assert!(usual > 0);
+    assert_eq!(asked(&[("RUST_LOG", "error")]), usual);
+    assert_eq!(asked(&[("RUST_LOG", "trace")]), usual);
+}
+
+#[test]
 fn a_variable_that_is_no_text_is_in_nobodys_way() {
     let room = Room::new();
     let mut command = room.command(&["chat", "--single", "What is 2 + 2?"]);
