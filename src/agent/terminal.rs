@@ -124,10 +124,10 @@ impl Agent {
         if let Some(description) = &changes.description {
             session.description = description.trim().to_owned();
         }
+        let set = changes.clone().for_history(&session);
         changes.apply(&mut session.settings);
         session.updated_at = at;
         link.set_terminal(&session, at).await?;
-        let set = TerminalChanges { description: None, ..changes };
         if !set.is_empty() {
             link.add_terminal_setting(id, &set, at).await?;
         }

@@ -141,6 +141,12 @@ fn options_that_are_settings_stay_with_the_session() {
     let other = settings(&["--should-truncate-results=False", "--system-prompt", "Be brief."]);
     assert_eq!(other["shouldTruncateResults"], false);
     assert_eq!(other["systemPrompt"], json!({"text": "Be brief.", "source": "inline"}));
+    let brief = room.write("brief.md", "Be brief.\n");
+    assert_eq!(
+        settings(&["--system-prompt-file", &brief])["systemPrompt"],
+        json!({"text": "Be brief.", "source": "file", "path": brief}),
+        "the same words from elsewhere"
+    );
     let persona = settings(&["--model", "persona:optimist"]);
     assert_eq!(persona["model"], "persona:optimist");
     let ran =
