@@ -180,9 +180,7 @@ fn init(path: &Path, model: Option<String>, force: bool) -> Result<Exit, Failure
 
 async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
     let file = settings_file::read(path)?;
-    for warning in &file.warnings {
-        notice(&format!("greenroom: {warning}"));
-    }
+    warn(&file);
     let model = &file.settings.model;
     let known = match place.embedded_if_there().await? {
         Some(here) => here.agent().check_speaker(here.scope(), model).await.map_err(Failure::from),
@@ -199,6 +197,12 @@ async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
     let told = format!("{} is good.", path.display());
     print_line(&told).map_err(failed)?;
     Ok(Exit::Done)
+}
+
+fn warn(file: &SettingsFile) {
+    for warning in &file.warnings {
+        notice(&format!("greenroom: {warning}"));
+    }
 }
 
 /// A setting with what it is and where it comes from.
@@ -221,6 +225,7 @@ async fn explain(
         (Some(_), Err(_)) if file.config.is_none() => None,
         (_, Err(failure)) => return Err(failure),
     };
+    known.iter().for_each(warn);
     for one in explained(session.as_ref(), known.as_ref(), &flags) {
         let line = format!("{:24} {:28} {}", one.key, one.value, one.from);
         print_line(line.trim_end()).map_err(failed)?;

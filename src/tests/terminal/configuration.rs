@@ -81,8 +81,11 @@ fn an_unknown_key_is_warned_about_with_its_line_and_does_no_harm() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("line 4: “temperature”"), "{ran:?}");
     let checked = room.run(&["config", "check"]);
-    assert!(checked.err.contains("line 4"), "{checked:?}");
+    assert!(checked.err.contains("line 4: “temperature”"), "{checked:?}");
     assert!(checked.good().contains("is good"));
+    let explained = room.run(&["config", "explain"]);
+    assert!(explained.err.contains("line 4: “temperature”"), "{explained:?}");
+    assert!(explained.good().contains("window_size"));
 }
 
 #[test]
