@@ -287,6 +287,15 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
         room.configure(&format!("window_size: 3\nmodel: {model}\nshould_truncate_results: true\n"));
     };
     let check = || room.run(&["config", "check"]);
+    // A service could have it, and it is more likely a slip of the pen.
+    let slip = || {
+        configure("gemini-2.5-por");
+        let checked = check();
+        let doubt = "config.yaml, line 2: Nothing is known of a model “gemini-2.5-por”. If its service has it, \
+                     write gemini/gemini-2.5-por, or add it in the settings.\n";
+        assert!(checked.err.ends_with(doubt), "{checked:?}");
+        assert!(checked.good().contains("is good"));
+    };
 
     // Without any data there are the models that come with the program.
     configure("nobody-knows-it");
@@ -296,8 +305,11 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     assert!(unknown.err.contains("nobody-knows-it"), "{unknown:?}");
     for model in ["demo", "gpt-5.1", "ollama/any", "persona:anybody"] {
         configure(model);
-        assert!(check().good().contains("is good"), "{model}");
+        let checked = check();
+        assert_eq!(checked.err, "", "{model}");
+        assert!(checked.good().contains("is good"), "{model}");
     }
+    slip();
     assert!(!room.data().join("greenroom.db").exists(), "nothing is made to see that");
 
     // With it, there is what the Space has.
@@ -307,8 +319,11 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     assert!(refused.err.contains("There is no persona “anybody”"), "{refused:?}");
     for model in ["demo", "persona:optimist"] {
         configure(model);
-        check().good();
+        let checked = check();
+        assert_eq!(checked.err, "", "{model}");
+        checked.good();
     }
+    slip();
     configure("nobody-knows-it");
     assert_eq!(check().code, Some(78));
 }
