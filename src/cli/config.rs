@@ -195,8 +195,8 @@ async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
         },
     };
     let line = file.place_of("model").unwrap_or_else(|| path.display().to_string());
-    let doubt = known
-        .map_err(|refused| Failure::new(Exit::Configuration, format!("{line}: {refused}")))?;
+    let doubt =
+        known.map_err(|refused| Failure::new(Exit::Configuration, format!("{line}: {refused}")))?;
     if let Some(doubt) = doubt {
         notice(&format!("greenroom: {line}: {doubt}"));
     }

@@ -146,7 +146,7 @@ fn forget_gone(folder: &Path) {
 fn is_gone(name: &str, stat: impl Fn(&str) -> Option<String>) -> bool {
     let terminal = name.split('@').next().unwrap_or_default();
     let leader = terminal.split('-').next().unwrap_or_default();
-    match leader.parse() {
+    match leader.parse::<i32>() {
         Ok(number) if number > 0 => {
             stat(leader).is_none_or(|stat| terminal != leader && named(number, &stat) != terminal)
         }

@@ -108,11 +108,15 @@ fn what_is_set_for_the_session_elsewhere_counts_here_too() {
 
     assert_eq!(state.session, set);
     assert_eq!(state.notice, Some(("gpt-5.1 answers from now on.".into(), Tone::Quiet)));
-    let older = TerminalSession { updated_at: Timestamp(4), ..scene::session("session", Vec::new()).0 };
+    let older =
+        TerminalSession { updated_at: Timestamp(4), ..scene::session("session", Vec::new()).0 };
     let other = TerminalSession { id: "other".into(), updated_at: Timestamp(6), ..older.clone() };
     state.update(seen(&older));
     state.update(seen(&other));
-    assert_eq!(state.session, set, "what was looked at before, or of another session, is nothing new");
+    assert_eq!(
+        state.session, set,
+        "what was looked at before, or of another session, is nothing new"
+    );
     typed(&mut state, "/new");
     let effects = press(&mut state, KeyCode::Enter);
     assert_eq!(effects, [Effect::Begin(Box::new(set), String::new())]);

@@ -193,7 +193,10 @@ async fn enums_and_dataclasses_are_described_as_what_a_model_writes() {
         "required": ["side", "pieces"],
         "additionalProperties": false,
     });
-    assert_eq!((outcome.end, outcome.value.unwrap()["parameters"].take()), (End::Exit(0), expected));
+    assert_eq!(
+        (outcome.end, outcome.value.unwrap()["parameters"].take()),
+        (End::Exit(0), expected)
+    );
 }
 
 #[tokio::test]

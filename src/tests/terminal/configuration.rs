@@ -232,7 +232,8 @@ fn the_log_is_a_file_without_secrets_and_seen_when_asked_for() {
 
 #[test]
 fn the_environment_adds_to_what_people_see_and_changes_nothing_in_the_file() {
-    let call = json!({"call": {"name": "write_file", "input": {"path": "a.txt", "content": "one"}}});
+    let call =
+        json!({"call": {"name": "write_file", "input": {"path": "a.txt", "content": "one"}}});
     let asked = |variables: &[(&str, &str)]| {
         let room = Room::new().playing(&json!([[call], [{"text": "Written."}]]));
         let model = ["--model", "persona:code-reviewer"];

@@ -43,7 +43,8 @@ fn what_closed_terminals_were_last_used_for_is_forgotten_after_a_day() {
     let folder = room.data().join("chat/current");
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
     // No process has a number as high.
-    for (name, is_old) in [("4194305-7", true), ("4194305-7@elsewhere", true), ("4194306-7", false)] {
+    for (name, is_old) in [("4194305-7", true), ("4194305-7@elsewhere", true), ("4194306-7", false)]
+    {
         std::fs::write(folder.join(name), "gone").unwrap();
         let file = std::fs::File::options().write(true).open(folder.join(name)).unwrap();
         if is_old {
