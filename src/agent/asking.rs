@@ -22,6 +22,7 @@ use crate::{
         error::ApiError,
         message::{Message, Part, PartBody, Turn},
         run::{Run, Usage},
+        terminal::LeftOut,
         tokens::estimate,
     },
     providers::{Ask, ModelEvent, ProviderError, Route},
@@ -128,10 +129,12 @@ impl Agent {
         let system = brief.system();
         let tools = if model.tools { brief.tools.specs() } else { &[] };
         let told = told(route, &system, &brief.tools);
-        window::shorten(&mut branch, model.context.saturating_sub(self.reserved(route, told)));
-        let turns = window::fit(branch, self.history_room(route, told), |newest| {
+        let whole = model.context.saturating_sub(self.reserved(route, told));
+        let results_cut = window::shorten(&mut branch, whole);
+        let (turns, before) = window::fit(branch, self.history_room(route, told), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
         });
+        tell_left_out(run, &before, results_cut);
         let reading = told + reading(&turns);
         let room = left.room(reading, model.price).map(|room| room.beside(usual));
         if let Some(room) = room.filter(|room| !room.is_enough()) {
@@ -156,6 +159,16 @@ impl Agent {
         };
         let answer = self.shared.providers.ask(route, &ask).peekable();
         Ok(Ok(Asked { answer, reading, room, held, at: Instant::now() }))
+    }
+}
+
+/// Logs what did not fit by now: what was set aside before the answer began is told there.
+fn tell_left_out(run: &Run, before: &[Message], results_cut: u32) {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let (exchanges, messages) = (count(manager::exchanges(before)), count(before.len()));
+    let left_out = LeftOut { exchanges, messages, results_cut, summarized: false };
+    if let Some(told) = left_out.told() {
+        tracing::debug!(run = %run.id, "not sent: {told}");
     }
 }
 

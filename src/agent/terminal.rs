@@ -124,10 +124,10 @@ impl Agent {
         if let Some(description) = &changes.description {
             session.description = description.trim().to_owned();
         }
+        let set = changes.clone().for_history(&session);
         changes.apply(&mut session.settings);
         session.updated_at = at;
         link.set_terminal(&session, at).await?;
-        let set = TerminalChanges { description: None, ..changes };
         if !set.is_empty() {
             link.add_terminal_setting(id, &set, at).await?;
         }
@@ -365,9 +365,14 @@ impl Agent {
         Ok((brief, left_out))
     }
 
-    /// Refuses a model string that nobody can speak with.
-    pub async fn check_speaker(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
-        self.cast(scope, model).await.map(drop)
+    /// Refuses a model string that nobody can speak with. One that may be a slip of the pen gives a doubt.
+    pub async fn check_speaker(
+        &self,
+        scope: &Scope,
+        model: &str,
+    ) -> Result<Option<ApiError>, ApiError> {
+        let persona = self.cast(scope, model).await?.persona;
+        Ok(self.catalog(scope).await?.choose(&persona.fields.model).err())
     }
 
     /// Whom a model string means, and the way there. What nobody can speak with is refused.

@@ -8,6 +8,7 @@ mod docstring;
 mod file;
 mod mcp;
 mod python;
+mod schema;
 mod secrets;
 
 use std::{
@@ -233,7 +234,8 @@ impl Toolbox {
                     }
                 }
             }
-            for tool in found.tools {
+            for mut tool in found.tools {
+                schema::name_items(&mut tool.spec.schema);
                 let name = &tool.spec.name;
                 if registry.has(name) || ours.has(name) {
                     problems.push(clash(found.line, name));

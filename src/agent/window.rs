@@ -31,12 +31,16 @@ pub fn room(context: u64, reserved: u64) -> u64 {
     context.saturating_sub(reserved).min(MAX_HISTORY_TOKENS)
 }
 
-/// The newest part of a branch that fits, and always all from the last message of the person on. It is cut
-/// before a person's words, and then taken as it is heard.
-pub fn fit(mut branch: Vec<Message>, room: u64, hear: impl FnOnce(&mut [Message])) -> Vec<Turn> {
+/// The newest part of a branch that fits, and always all from the last message of the person on, with what is
+/// left of it. It is cut before a person's words, and then taken as it is heard.
+pub fn fit(
+    mut branch: Vec<Message>,
+    room: u64,
+    hear: impl FnOnce(&mut [Message]),
+) -> (Vec<Turn>, Vec<Message>) {
     let mut newest = branch.split_off(cut(&branch, room));
     hear(&mut newest);
-    paired(turns(&newest))
+    (paired(turns(&newest)), branch)
 }
 
 /// Where the last so many messages of a branch begin. Those that would begin with an answer reach back to the
@@ -76,22 +80,24 @@ pub fn leave_words(branch: &mut [Message]) {
 }
 
 /// Cuts results of tools in what was gathered since the person last spoke, the oldest first, until all of it
-/// fits. The last one stays as it is: the model has not read it yet.
-pub fn shorten(branch: &mut [Message], room: u64) {
+/// fits, and says how many were cut. The last one stays as it is: the model has not read it yet.
+pub fn shorten(branch: &mut [Message], room: u64) -> u32 {
     let asked = branch.iter().rposition(|message| message.role == Role::User).unwrap_or_default();
     let mut taken: u64 = branch[asked..].iter().map(tokens).sum();
     let parts = branch[asked..].iter_mut().flat_map(|message| &mut message.parts);
     let mut results: Vec<&mut Part> =
         parts.filter(|part| matches!(part.body, PartBody::ToolResult(_))).collect();
     results.pop();
+    let mut count = 0;
     for part in results {
         if taken <= room {
             break;
         }
         taken -= size(part);
-        cut_result(part);
+        count += u32::from(cut_result(part));
         taken += size(part);
     }
+    count
 }
 
 /// Cuts a long result of a tool, and says whether it was one.
@@ -215,7 +221,7 @@ mod tests {
     };
 
     fn fit(branch: &[Message], room: u64) -> Vec<Turn> {
-        super::fit(branch.to_vec(), room, |_| {})
+        super::fit(branch.to_vec(), room, |_| {}).0
     }
 
     fn part(id: &str, body: PartBody) -> Part {
@@ -309,18 +315,18 @@ mod tests {
         let branch = [said(Role::User, "Go"), message(Role::Assistant, parts)];
         let lengths = |room: u64| {
             let mut branch = branch.clone();
-            shorten(&mut branch, room);
+            let count = shorten(&mut branch, room);
             let length = |part: &Part| match &part.body {
                 PartBody::ToolResult(result) => Some(result.output.len()),
                 _ => None,
             };
-            branch[1].parts.iter().filter_map(length).collect::<Vec<_>>()
+            (branch[1].parts.iter().filter_map(length).collect::<Vec<_>>(), count)
         };
         let cut = bounded("word".repeat(1000), CUT_RESULT_BYTES).len();
 
-        assert_eq!(lengths(4000), [4000, 4000, 4000]);
-        assert_eq!(lengths(2900), [cut, 4000, 4000]);
-        assert_eq!(lengths(0), [cut, cut, 4000], "the last one is yet to be read");
+        assert_eq!(lengths(4000), (vec![4000, 4000, 4000], 0));
+        assert_eq!(lengths(2900), (vec![cut, 4000, 4000], 1));
+        assert_eq!(lengths(0), (vec![cut, cut, 4000], 2), "the last one is yet to be read");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::domain::{
     error::ApiError,
     message::PartBody,
     run::{Run, RunStatus, Spent},
-    terminal::{NewTerminal, SystemPrompt, TerminalChanges, TerminalSettings},
+    terminal::{NewTerminal, SystemPrompt, TerminalChanges, TerminalSession, TerminalSettings},
 };
 
 /// The most answers of one comparison.
@@ -257,6 +257,19 @@ async fn ask(
     let session = stage.create(new).await?;
     tracing::info!(session = %session.id, model, prompt = prompt.label, "begun");
     cell.session_id = Some(session.id.clone());
+    let told = say_all(stage, input, &session, cell, stopped).await;
+    let read = read_answer(stage, &session, cell).await;
+    told.and(read)
+}
+
+/// Says all turns, and stops at the first that has no whole answer.
+async fn say_all(
+    stage: &Stage,
+    input: &Input,
+    session: &TerminalSession,
+    cell: &mut Cell,
+    stopped: &CancellationToken,
+) -> Result<(), ApiError> {
     for turn in &input.turns {
         let said = tokio::select! {
             biased;
@@ -279,8 +292,19 @@ async fn ask(
             }
         }
     }
+    Ok(())
+}
+
+/// Reads what the last run answered, whole or not.
+async fn read_answer(
+    stage: &Stage,
+    session: &TerminalSession,
+    cell: &mut Cell,
+) -> Result<(), ApiError> {
     let talk = stage.talk(&session.id, 1).await?;
-    if let Some(answer) = talk.messages.last() {
+    // One that failed before its first word was not kept.
+    let answer = talk.messages.last().filter(|last| last.run_id.is_some());
+    if let Some(answer) = answer.filter(|answer| answer.run_id == cell.run_id) {
         cell.text = answer.text();
         cell.tools = answer
             .parts

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     config::DemoPace,
-    domain::terminal::{PERSONA, Speaker, TerminalChanges, TerminalSession, TerminalSettings},
+    domain::{
+        error::ApiError,
+        terminal::{PERSONA, Speaker, TerminalChanges, TerminalSession, TerminalSettings},
+    },
     server,
 };
 
@@ -103,14 +106,15 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, error.to_string())
 }
 
-/// The models that come with the program, and the default among them.
-fn find_model(model: &str) -> Result<String, Failure> {
+/// The one name of a model, among those that come with the program: the default for an empty string. One that
+/// may be a slip of the pen has a doubt beside it.
+fn find_model(model: &str) -> Result<(String, Option<ApiError>), Failure> {
     // No key is opened for that.
     let seal = Path::new("");
     let providers = server::providers(DemoPace::Natural, None, seal).map_err(failed)?;
     let catalog = providers.catalog(Vec::new(), Vec::new(), None);
     match catalog.find(model) {
-        Ok(route) => Ok(route.model.id),
+        Ok(route) => Ok((route.model.id, catalog.choose(model).err())),
         Err(error) => Err(Failure::usage(error.to_string())),
     }
 }
@@ -122,7 +126,7 @@ fn chosen(model: Option<String>) -> Result<String, Failure> {
             Speaker::parse(&persona)?;
             Ok(persona)
         }
-        model => find_model(&model.unwrap_or_default()),
+        model => find_model(&model.unwrap_or_default()).map(|(name, _)| name),
     }
 }
 
@@ -180,25 +184,31 @@ fn init(path: &Path, model: Option<String>, force: bool) -> Result<Exit, Failure
 
 async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
     let file = settings_file::read(path)?;
-    for warning in &file.warnings {
-        notice(&format!("greenroom: {warning}"));
-    }
+    warn(&file);
     let model = &file.settings.model;
     let known = match place.look_if_there().await? {
         Some(here) => here.agent().check_speaker(here.scope(), model).await.map_err(Failure::from),
         // Where nobody talked yet with this program, there are the models that come with the program.
         None => match Speaker::parse(model)? {
-            Speaker::Model(model) => find_model(&model).map(drop),
-            Speaker::Persona(..) => Ok(()),
+            Speaker::Model(model) => find_model(&model).map(|(_, doubt)| doubt),
+            Speaker::Persona(..) => Ok(None),
         },
     };
-    if let Err(refused) = known {
-        let line = file.place_of("model").unwrap_or_else(|| path.display().to_string());
-        return Err(Failure::new(Exit::Configuration, format!("{line}: {refused}")));
+    let line = file.place_of("model").unwrap_or_else(|| path.display().to_string());
+    let doubt =
+        known.map_err(|refused| Failure::new(Exit::Configuration, format!("{line}: {refused}")))?;
+    if let Some(doubt) = doubt {
+        notice(&format!("greenroom: {line}: {doubt}"));
     }
     let told = format!("{} is good.", path.display());
     print_line(&told).map_err(failed)?;
     Ok(Exit::Done)
+}
+
+fn warn(file: &SettingsFile) {
+    for warning in &file.warnings {
+        notice(&format!("greenroom: {warning}"));
+    }
 }
 
 /// A setting with what it is and where it comes from.
@@ -221,6 +231,7 @@ async fn explain(
         (Some(_), Err(_)) if file.config.is_none() => None,
         (_, Err(failure)) => return Err(failure),
     };
+    known.iter().for_each(warn);
     for one in explained(session.as_ref(), known.as_ref(), &flags) {
         let line = format!("{:24} {:28} {}", one.key, one.value, one.from);
         print_line(line.trim_end()).map_err(failed)?;

@@ -239,12 +239,12 @@ impl TerminalChanges {
         *self == Self::default()
     }
 
-    /// What of it is different from what a session has. A prompt with the same words is the same prompt.
+    /// What of it is different from what a session has. A prompt without words is none.
     pub fn beside(self, session: &TerminalSession) -> Self {
         let now = &session.settings;
-        let words = |prompt: &SystemPrompt| prompt.text.clone();
         let prompt = self.system_prompt.filter(|prompt| {
-            now.system_prompt.as_ref().map(words).unwrap_or_default() != prompt.text
+            let wanted = Some(prompt).filter(|prompt| !prompt.text.is_empty());
+            wanted != now.system_prompt.as_ref()
         });
         Self {
             description: self.description.filter(|text| *text != session.description),
@@ -258,6 +258,14 @@ impl TerminalChanges {
                 .filter(|manager| *manager != now.conversation_manager),
             system_prompt: prompt,
         }
+    }
+
+    /// What of it changes how a session answers: not what it is called, nor where the same words came from.
+    pub fn for_history(self, session: &TerminalSession) -> Self {
+        let known = session.settings.system_prompt.as_ref();
+        let known = known.map(|prompt| prompt.text.as_str()).unwrap_or_default();
+        let system_prompt = self.system_prompt.filter(|prompt| prompt.text != known);
+        Self { description: None, system_prompt, ..self }
     }
 
     /// The settings with these in them.
@@ -417,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_a_change_and_the_same_words_are_the_same_prompt() {
+    fn only_what_differs_is_a_change_and_the_same_words_are_no_news() {
         let settings = TerminalSettings {
             model: "demo".into(),
             system_prompt: Some(SystemPrompt::inline("Be brief.")),
@@ -437,7 +445,11 @@ mod tests {
             description: Some("Mine".into()),
             model: Some("demo".into()),
             window_size: Some(WINDOW_SIZE),
-            system_prompt: Some(SystemPrompt::file("Be brief.", "a.md")),
+            system_prompt: session.settings.system_prompt.clone(),
+            ..TerminalChanges::default()
+        };
+        let prompt = |prompt: SystemPrompt| TerminalChanges {
+            system_prompt: Some(prompt),
             ..TerminalChanges::default()
         };
         let other = TerminalChanges { window_size: Some(3), ..same.clone() };
@@ -445,6 +457,15 @@ mod tests {
         assert!(same.beside(&session).is_empty());
         let other = other.beside(&session);
         assert_eq!(other, TerminalChanges { window_size: Some(3), ..TerminalChanges::default() });
+        let moved = prompt(SystemPrompt::file("Be brief.", "a.md"));
+        assert_eq!(moved.clone().beside(&session), moved, "it is known where it comes from");
+        assert!(moved.for_history(&session).is_empty());
+        let words = prompt(SystemPrompt::inline("Sing."));
+        assert_eq!(words.clone().beside(&session).for_history(&session), words);
+        let none = prompt(SystemPrompt::inline(""));
+        let bare = TerminalSession { settings: TerminalSettings::default(), ..session.clone() };
+        assert_eq!(none.clone().beside(&session).for_history(&session), none);
+        assert!(none.beside(&bare).is_empty());
         let mut settings = session.settings;
         other.apply(&mut settings);
         assert_eq!(settings.window_size, 3);

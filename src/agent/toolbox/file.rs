@@ -16,6 +16,8 @@ const START: Duration = Duration::from_secs(30);
 const CALL: Duration = Duration::from_secs(60);
 /// The longest that an entry may say, in seconds.
 const MAX_SECONDS: u64 = 600;
+/// The longest name that all services take.
+pub const MAX_NAME: usize = 64;
 /// The longest name of a server: it stands before the names of its tools.
 const MAX_SERVER_NAME: usize = 24;
 
@@ -180,6 +182,7 @@ fn named(text: &str) -> Result<Wish, String> {
         if !is_word(function) {
             return Err(format!("“{function}” cannot be the name of a Python function."));
         }
+        refuse_name("tool", function)?;
         return Ok(Wish::Python { path: path.into(), function: function.into() });
     }
     if text.ends_with(".py") {
@@ -239,6 +242,18 @@ fn server(written: Written) -> Result<ServerEntry, String> {
         call: seconds(written.call_seconds, CALL)?,
         name,
     })
+}
+
+/// Refuses a name in Python that some service would not take, and with it all that is asked.
+pub fn refuse_name(what: &str, name: &str) -> Result<(), String> {
+    let is_taken = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    if name.len() <= MAX_NAME && name.chars().all(is_taken) {
+        return Ok(());
+    }
+    Err(format!(
+        "“{name}” cannot be the name of a {what}: services take up to {MAX_NAME} letters from a to z, \
+         digits and underscores."
+    ))
 }
 
 /// Whether a value says where something is, instead of what it is.
@@ -333,6 +348,21 @@ mod tests {
         for (told, expected) in told.iter().zip(expected) {
             assert!(told.starts_with(expected), "{told}\n{expected}");
         }
+    }
+
+    #[test]
+    fn a_name_that_no_service_takes_is_refused_with_its_line() {
+        let long = "x".repeat(MAX_NAME + 1);
+        let text = format!("- a.py:{}\n- a.py:größe\n- a.py:{long}\n", &long[1..]);
+
+        let (entries, problems) = read(&text).unwrap();
+
+        assert_eq!(entries.len(), 1);
+        let refused = |line: usize, name: &str| {
+            let rule = "services take up to 64 letters from a to z, digits and underscores.";
+            Problem::error(line, format!("“{name}” cannot be the name of a tool: {rule}"))
+        };
+        assert_eq!(problems, [refused(2, "größe"), refused(3, &long)]);
     }
 
     #[test]

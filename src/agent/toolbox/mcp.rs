@@ -36,7 +36,7 @@ use tokio::{
 };
 
 use super::{
-    file::{Problem, ServerEntry, Way, is_reference},
+    file::{MAX_NAME, Problem, ServerEntry, Way, is_reference},
     secrets::Secrets,
 };
 use crate::{
@@ -57,8 +57,6 @@ const MAX_MESSAGE: usize = 4 * 1024 * 1024;
 const MAX_DESCRIPTION: usize = 4000;
 /// The largest schema of a tool's input, in bytes.
 const MAX_SCHEMA: usize = 32 * 1024;
-/// The longest name of a tool that all services take.
-const MAX_NAME: usize = 64;
 /// The most tools of one server.
 const MAX_TOOLS: usize = 100;
 /// So many of the last lines that a program wrote to its standard error are told when it does not start.

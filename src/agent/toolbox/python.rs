@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::docstring::Docstring;
+use super::{docstring::Docstring, file::refuse_name};
 use crate::{
     agent::{
         desk::CallDesk,
@@ -120,6 +120,8 @@ pub async fn tool(
     let read = Docstring::read(&description);
     let properties = parameters.get_mut("properties").and_then(Value::as_object_mut);
     for (name, schema) in properties.into_iter().flatten() {
+        refuse_name("parameter", name)
+            .map_err(|reason| format!("{}:{function} cannot be used: {reason}", module.path))?;
         let Some(schema) = schema.as_object_mut() else { continue };
         if let Some(said) = read.parameters.get(name)
             && !schema.contains_key("description")

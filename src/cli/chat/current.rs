@@ -1,6 +1,10 @@
 //! Which session is the current one: a variable says so, or what this terminal was last used for.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crate::{
     cli::place::Place,
@@ -11,6 +15,9 @@ use crate::{
 pub const VARIABLES: [&str; 2] = ["GREENROOM_SESSION_ID", "RETIRE_CURRENT_SESSION_ID"];
 /// The variable that names a file to which the current session is written, for a shell to read.
 pub const HANDED_OVER: &str = "GREENROOM_SESSION_FILE";
+
+/// How long it is remembered at least what a terminal was last used for.
+const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Where the current session is kept for this terminal.
 #[derive(Clone, Debug)]
@@ -78,6 +85,9 @@ impl Current {
         if let Err(error) = kept.and_then(|()| fs::write(&self.file, id.as_str())) {
             tracing::warn!(%error, "the current session is not remembered");
         }
+        if let Some(folder) = self.file.parent() {
+            forget_gone(folder);
+        }
         self.hand_over(id.as_str());
     }
 
@@ -115,6 +125,35 @@ fn terminal() -> String {
     }
 }
 
+/// Forgets what terminals were last used for that are closed. Those of another machine or container on the same
+/// folder look as if they were, so that what was written lately stays.
+fn forget_gone(folder: &Path) {
+    let stat = |of: &str| fs::read_to_string(format!("/proc/{of}/stat"));
+    if stat("self").is_err() {
+        return;
+    }
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        let written = file.metadata().and_then(|about| about.modified());
+        let is_old = written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > REMEMBERED));
+        if is_old && is_gone(&name, |leader| stat(leader).ok()) {
+            fs::remove_file(file.path()).unwrap_or_default();
+        }
+    }
+}
+
+/// Whether the terminal with this name is closed, where that can be known.
+fn is_gone(name: &str, stat: impl Fn(&str) -> Option<String>) -> bool {
+    let terminal = name.split('@').next().unwrap_or_default();
+    let leader = terminal.split('-').next().unwrap_or_default();
+    match leader.parse::<i32>() {
+        Ok(number) if number > 0 => {
+            stat(leader).is_none_or(|stat| terminal != leader && named(number, &stat) != terminal)
+        }
+        _ => false,
+    }
+}
+
 /// The leader of a process's session and the terminal's device, out of its `stat`. The leader is 0 where
 /// it cannot be seen from here: in a container that was entered from outside.
 fn session(stat: &str) -> Option<(i32, i32)> {
@@ -147,6 +186,18 @@ mod tests {
         assert_eq!(session(STAT), Some((790, 34816)));
         assert_eq!(named(790, STAT), "790-5521");
         assert_eq!(named(790, ""), "790");
+    }
+
+    #[test]
+    fn a_terminal_is_closed_when_its_first_process_is_gone_or_another_one() {
+        let stat = |leader: &str| (leader == "790").then(|| STAT.to_owned());
+
+        for open in ["790-5521", "790-5521@postgres---host", "790", "0-34816", "0-1@x", "odd", ""] {
+            assert!(!is_gone(open, stat), "{open}");
+        }
+        for closed in ["790-5520", "790-5520@x", "791-5521", "791", "791@x"] {
+            assert!(is_gone(closed, stat), "{closed}");
+        }
     }
 
     #[test]

@@ -11,7 +11,11 @@ use std::{
 
 use regex::Regex;
 use tracing_subscriber::{
-    EnvFilter, Layer, fmt, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+    EnvFilter, Layer,
+    filter::FilterExt,
+    fmt::{self, MakeWriter},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
 };
 
 use crate::cli::{log_line::one_line, tui::clean::clean};
@@ -45,11 +49,8 @@ pub fn start(folder: &Path, shown: Shown, secrets: &[&str]) {
     let text = |text: OsString| text.to_string_lossy().into_owned();
     let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
     let redaction = Redaction::of(variables, secrets);
-    let filter = |level: &str| {
-        // What goes wrong with a server of tools is told by the toolbox, without its keys.
-        let ours = EnvFilter::new(format!("warn,rmcp=off,greenroom={level}"));
-        EnvFilter::try_from_default_env().unwrap_or(ours)
-    };
+    // What goes wrong with a server of tools is told by the toolbox, without its keys.
+    let filter = |level: &str| EnvFilter::new(format!("warn,rmcp=off,greenroom={level}"));
     let file = open(folder).ok().map(|file| {
         let out =
             Redacted { out: Out::File(Arc::new(Mutex::new(file))), redaction: redaction.clone() };
@@ -61,11 +62,13 @@ pub fn start(folder: &Path, shown: Shown, secrets: &[&str]) {
     });
     let people = (shown == Shown::ToPeople).then(|| {
         let out = Redacted { out: Out::People, redaction };
+        // Only people see what the environment asks for: the file has no words of a conversation.
+        let asked = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("off"));
         fmt::layer()
             .with_ansi(false)
             .with_target(false)
             .with_writer(out)
-            .with_filter(filter("debug"))
+            .with_filter(filter("debug").or(asked))
     });
     tracing_subscriber::registry().with(file).with(people).init();
 }

@@ -75,7 +75,7 @@ pub async fn run(
     let mut worker = Worker { stage, sender, following: None, glancing: None };
     let (mut state, effects) = State::open(theme, screen.size(), session, talk);
     let mut open = state.session.id.clone();
-    let mut going = worker.perform_all(effects, &mut screen)?;
+    let mut going = worker.perform_all(effects, &mut state, &mut screen)?;
 
     let mut keys = EventStream::new();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -99,7 +99,7 @@ pub async fn run(
                 let effects = render::settle(&mut state);
                 screen.draw(&state)?;
                 (drawn, stale) = (Some(Instant::now()), false);
-                going = worker.perform_all(effects, &mut screen)?;
+                going = worker.perform_all(effects, &mut state, &mut screen)?;
                 continue;
             }
             input = keys.next() => match input {
@@ -114,12 +114,12 @@ pub async fn run(
         };
         if let Some(event) = event {
             let effects = state.update(event);
-            going = worker.perform_all(effects, &mut screen)?;
+            going = worker.perform_all(effects, &mut state, &mut screen)?;
             stale = true;
             // Many words may wait by now, and they are drawn together.
             while let Ok(news) = told.try_recv() {
                 let effects = state.update(Event::Told(news));
-                going = going.and(worker.perform_all(effects, &mut screen)?);
+                going = going.and(worker.perform_all(effects, &mut state, &mut screen)?);
             }
         }
         if open != state.session.id {
@@ -179,7 +179,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn perform_all(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> io::Result<Going> {
+    fn perform_all(
+        &mut self,
+        effects: Vec<Effect>,
+        state: &mut State,
+        screen: &mut Screen,
+    ) -> io::Result<Going> {
         let mut going = Going::On;
         for effect in effects {
             match effect {
@@ -187,7 +192,13 @@ impl Worker {
                 Effect::Copy(text) => screen.copy(&text)?,
                 Effect::Mouse(mouse) => screen.mouse(mouse)?,
                 Effect::Redraw => screen.clear()?,
-                Effect::Suspend => screen.suspend()?,
+                Effect::Suspend => {
+                    screen.suspend()?;
+                    // Nobody is told of another size while the shell has the terminal.
+                    let (columns, rows) = screen.size();
+                    let effects = state.update(Event::Returned(columns, rows));
+                    going = going.and(self.perform_all(effects, state, screen)?);
+                }
                 Effect::Follow(run, after) => self.follow(run, after),
                 Effect::Glance(session, known) => self.glance(session, known),
                 other => self.ask(other),
@@ -216,7 +227,7 @@ impl Worker {
         }
         let (stage, sender) = (self.stage.clone(), self.sender.clone());
         let task = tokio::spawn(async move {
-            match said_since(&stage, &session, &known).await {
+            match said_since(&stage, &session, &known, &sender).await {
                 Ok(Some(talk)) => {
                     let since = Told::Since(session, Box::new(talk));
                     sender.send(since).unwrap_or_default();
@@ -335,13 +346,17 @@ async fn hear(
     Err(ApiError::Offline)
 }
 
-/// What was said in a session, unless one of these messages is still its last.
+/// What was said in a session, unless one of these messages is still its last. How it stands is told before.
 async fn said_since(
     stage: &Stage,
     session: &ConversationId,
     known: &[MessageId],
+    sender: &UnboundedSender<Told>,
 ) -> Result<Option<TerminalTalk>, ApiError> {
-    match stage.session(session).await?.leaf {
+    let stands = stage.session(session).await?;
+    let leaf = stands.leaf.clone();
+    sender.send(Told::Seen(Box::new(stands))).unwrap_or_default();
+    match leaf {
         Some(leaf) if !known.contains(&leaf) => stage.talk(session, MESSAGES).await.map(Some),
         Some(_) | None => Ok(None),
     }
@@ -355,7 +370,7 @@ async fn say(
     known: &[MessageId],
     sender: &UnboundedSender<Told>,
 ) -> Result<Told, ApiError> {
-    if let Some(talk) = said_since(stage, &session, known).await? {
+    if let Some(talk) = said_since(stage, &session, known, sender).await? {
         if talk.going_on().is_some() {
             return Ok(Told::Taken(session, Box::new(talk)));
         }

@@ -9,6 +9,7 @@ use crate::{
         event::RunEvent,
         message::Message,
         run::{Run, RunStatus},
+        timestamp::Timestamp,
     },
 };
 
@@ -107,4 +108,30 @@ fn whoever_began_their_next_words_meanwhile_keeps_both() {
 
     assert_eq!(state.input.text(), "Mine?\n\nAnd then");
     assert_eq!(words(&state), ["One?", ""]);
+}
+
+#[test]
+fn what_is_set_for_the_session_elsewhere_counts_here_too() {
+    let mut state = opened();
+    let mut set = TerminalSession { updated_at: Timestamp(5), ..state.session.clone() };
+    set.settings.model = "gpt-5.1".into();
+    set.description = "Plans".into();
+    let seen = |session: &TerminalSession| Event::Told(Told::Seen(Box::new(session.clone())));
+
+    assert_eq!(state.update(seen(&set)), []);
+
+    assert_eq!(state.session, set);
+    assert_eq!(state.notice, Some(("gpt-5.1 answers from now on.".into(), Tone::Quiet)));
+    let older =
+        TerminalSession { updated_at: Timestamp(4), ..scene::session("session", Vec::new()).0 };
+    let other = TerminalSession { id: "other".into(), updated_at: Timestamp(6), ..older.clone() };
+    state.update(seen(&older));
+    state.update(seen(&other));
+    assert_eq!(
+        state.session, set,
+        "what was looked at before, or of another session, is nothing new"
+    );
+    typed(&mut state, "/new");
+    let effects = press(&mut state, KeyCode::Enter);
+    assert_eq!(effects, [Effect::Begin(Box::new(set), String::new())]);
 }

@@ -22,6 +22,8 @@ pub enum Event {
     Paste(String),
     /// The window has so many columns and rows.
     Resize(u16, u16),
+    /// The shell brought us back, to a window of so many columns and rows.
+    Returned(u16, u16),
     /// The wheel turned so many lines down, or up.
     Wheel(isize),
     /// A second went by.
@@ -59,6 +61,8 @@ pub enum Told {
     Unheard(RunId, String),
     /// All sessions.
     Sessions(Vec<TerminalSession>),
+    /// How a session stands by now, whoever set something for it.
+    Seen(Box<TerminalSession>),
     /// A session has other settings, or another name.
     Changed(Box<TerminalSession>),
     /// A session is in the bin.

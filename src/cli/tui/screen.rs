@@ -60,11 +60,10 @@ impl Screen {
     }
 
     /// Gives the terminal back to the shell, and goes on when that says so.
-    pub fn suspend(&mut self) -> io::Result<()> {
+    pub fn suspend(&self) -> io::Result<()> {
         restore();
         kill_process(getpid(), Signal::TSTP)?;
-        take()?;
-        self.clear()
+        take()
     }
 
     /// Hears the mouse, or leaves it to the terminal.

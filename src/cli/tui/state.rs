@@ -217,6 +217,10 @@ impl State {
                 self.size = (columns, rows);
                 vec![Effect::Redraw]
             }
+            Event::Returned(columns, rows) => {
+                self.size = (columns, rows);
+                vec![Effect::Mouse(self.mouse), Effect::Redraw]
+            }
             Event::Wheel(lines) => {
                 self.wheel(lines);
                 Vec::new()
@@ -347,6 +351,7 @@ impl State {
                 }
                 Vec::new()
             }
+            Told::Seen(session) => self.seen(*session),
             Told::Changed(session) => self.changed(*session),
             Told::Deleted(id) => {
                 self.tell("The session is in the bin.", Tone::Quiet);
@@ -420,6 +425,18 @@ impl State {
         let mut effects = vec![Effect::Drafts(id)];
         effects.extend(going.map(|run| self.follow(&run)));
         effects
+    }
+
+    /// Takes what was set from elsewhere, unless something was set here since.
+    fn seen(&mut self, session: TerminalSession) -> Vec<Effect> {
+        let known = &self.session;
+        let is_same =
+            session.settings == known.settings && session.description == known.description;
+        let is_older = session.updated_at < known.updated_at;
+        if is_same || is_older || session.id != known.id {
+            return Vec::new();
+        }
+        self.changed(session)
     }
 
     fn changed(&mut self, session: TerminalSession) -> Vec<Effect> {

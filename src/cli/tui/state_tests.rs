@@ -75,6 +75,18 @@ fn the_first_ctrl_c_stops_the_answer_and_the_second_leaves() {
 }
 
 #[test]
+fn whoever_comes_back_from_the_shell_finds_the_window_and_the_mouse_as_they_are() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(5));
+    assert_eq!(key(&mut state, KeyCode::Char('z'), KeyModifiers::CONTROL), [Effect::Suspend]);
+
+    let effects = state.update(Event::Returned(40, 12));
+
+    assert_eq!(effects, [Effect::Mouse(Mouse::Theirs), Effect::Redraw]);
+    assert_eq!(state.size, (40, 12));
+}
+
+#[test]
 fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
     let mut state = opened();
     typed(&mut state, "half a thought");

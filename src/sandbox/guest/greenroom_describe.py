@@ -1,4 +1,4 @@
-"""A function's signature as JSON Schema, and values as JSON."""
+"""A function's signature as JSON Schema, values as JSON, and JSON as a signature wants it."""
 
 import dataclasses
 import datetime
@@ -19,11 +19,15 @@ class Refused(Exception):
     """Something that is told as it is, without a traceback."""
 
 
-def describe(function) -> dict:
+def annotations(function) -> dict:
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        return typing.get_type_hints(function, include_extras=True)
     except Exception as error:
         raise Refused(f"The annotations of {function.__name__} cannot be read: {error}.") from None
+
+
+def describe(function) -> dict:
+    hints = annotations(function)
     properties, required, takes_more = {}, [], False
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -76,12 +80,120 @@ def schema(kind) -> dict:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return {"enum": [plain(member.value) for member in kind]}
     if dataclasses.is_dataclass(kind):
-        return {"type": "object", "properties": shapes(typing.get_type_hints(kind))}
+        fields = fields_of(kind)
+        return {
+            "type": "object",
+            "properties": shapes({name: hint for name, (hint, _) in fields.items()}),
+            "required": [name for name, (_, is_needed) in fields.items() if is_needed],
+        }
     return {}
 
 
 def shapes(fields: dict) -> dict:
     return {name: schema(kind) for name, kind in fields.items()}
+
+
+def fields_of(kind) -> dict:
+    """What a dataclass is made of: of which kind it is, and whether it is needed."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    taken = inspect.signature(kind).parameters.items()
+    return {name: (hints.get(name, typing.Any), one.default is one.empty) for name, one in taken}
+
+
+def given(function, keywords: dict) -> dict:
+    """What a function is called with: enums, dataclasses and collections in place of what JSON has."""
+    hints = annotations(function)
+    return {name: built(hints.get(name, typing.Any), value, name) for name, value in keywords.items()}
+
+
+def built(kind, value, name: str):
+    """JSON as this kind of value. Numbers and texts stay as they came, as nothing in Python checks them."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return built(inner[0], value, name)
+    if origin in (typing.Union, types.UnionType):
+        fitting = [choice for choice in inner if suits(choice, value)]
+        # What fits none of them may be meant for one that says better what is wrong.
+        choices = fitting or [choice for choice in inner if choice is not type(None)]
+        return built(choices[0], value, name) if fitting or len(choices) == 1 else value
+    if (origin or kind) in LISTS and isinstance(value, list):
+        kinds = kinds_in(origin or kind, inner, len(value))
+        items = [built(*pair, name) for pair in zip(kinds, value)]
+        try:
+            return (origin or kind)(items)
+        except TypeError as error:
+            raise Refused(f"“{name}” cannot be a {(origin or kind).__name__}: {error}.") from None
+    if origin is dict and isinstance(value, dict):
+        return {key: built(inner[1], one, name) for key, one in value.items()}
+    if typing.is_typeddict(kind) and isinstance(value, dict):
+        hints = typing.get_type_hints(kind)
+        return {key: built(hints.get(key, typing.Any), one, name) for key, one in value.items()}
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        for member in kind:
+            if is_meant(member, value):
+                return member
+        known = ", ".join(repr(plain(member.value)) for member in kind)
+        raise Refused(f"“{name}” must be one of {known}, and is {value!r}.")
+    if dataclasses.is_dataclass(kind):
+        return made(kind, value, name)
+    return value
+
+
+def made(kind, value, name: str):
+    """A dataclass of an object's fields."""
+    fields = fields_of(kind)
+    if not isinstance(value, dict):
+        raise Refused(f"“{name}” must be an object with {', '.join(fields)}, and is {value!r}.")
+    try:
+        inspect.signature(kind).bind(**value)
+    except TypeError as error:
+        raise Refused(f"“{name}” is no {kind.__name__}: {error}.") from None
+    return kind(**{key: built(fields[key][0], one, f"{name}.{key}") for key, one in value.items()})
+
+
+def kinds_in(origin, inner: tuple, count: int) -> list:
+    """Of which kind each item of a list is."""
+    if origin is tuple and inner and Ellipsis not in inner:
+        return [*inner, *[typing.Any] * (count - len(inner))]
+    return [inner[0] if inner else typing.Any] * count
+
+
+def is_meant(member: enum.Enum, value) -> bool:
+    known = plain(member.value)
+    return known == value and isinstance(known, bool) == isinstance(value, bool)
+
+
+def suits(kind, value) -> bool:
+    """Whether JSON can be meant as this kind of value."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return suits(inner[0], value)
+    if kind is None or kind is type(None):
+        return value is None
+    if kind in (int, float):
+        return isinstance(value, (int, kind)) and not isinstance(value, bool)
+    if kind in (bool, str):
+        return isinstance(value, kind)
+    if origin is typing.Literal:
+        return value in inner
+    if origin in (typing.Union, types.UnionType):
+        return any(suits(choice, value) for choice in inner)
+    if (origin or kind) in LISTS:
+        is_list = isinstance(value, list)
+        return is_list and all(map(suits, kinds_in(origin or kind, inner, len(value)), value))
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return any(is_meant(member, value) for member in kind)
+    if dataclasses.is_dataclass(kind):
+        fields = fields_of(kind)
+        needed = {name for name, (_, is_needed) in fields.items() if is_needed}
+        return (
+            isinstance(value, dict)
+            and needed <= set(value) <= set(fields)
+            and all(suits(fields[name][0], one) for name, one in value.items())
+        )
+    if (origin or kind) is dict or typing.is_typeddict(kind):
+        return isinstance(value, dict)
+    return True
 
 
 def plain(value):

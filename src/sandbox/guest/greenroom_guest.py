@@ -115,7 +115,8 @@ def call(asked: dict) -> dict:
         inspect.signature(found).bind(**given)
     except TypeError as error:
         raise greenroom_describe.Refused(f"{asked['function']} cannot be called like this: {error}.") from None
-    return {"exit": 0, "value": greenroom_describe.plain(found(**given))}
+    fitting = greenroom_describe.given(found, given)
+    return {"exit": 0, "value": greenroom_describe.plain(found(**fitting))}
 
 
 def exit_status(leave: SystemExit) -> int:

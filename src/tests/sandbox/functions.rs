@@ -42,14 +42,55 @@ def positional(a, /):
     return a
 "#;
 
+const CHESS: &str = r#"
+from __future__ import annotations
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import Optional
+
+class Side(Enum):
+    WHITE = "white"
+    BLACK = "black"
+
+class Worth(IntEnum):
+    PAWN = 1
+    QUEEN = 9
+
+@dataclass
+class Piece:
+    side: Side
+    worth: Worth = Worth.PAWN
+    at: tuple[int, int] = (0, 0)
+    seen: set[str] = field(default_factory=set)
+
+def play(
+    side: Side,
+    pieces: list[Piece],
+    last: Piece | None = None,
+    also: Optional[Side] = Side.WHITE,
+    by_name: dict[str, Worth] = {},
+    raw: list | None = None,
+) -> str:
+    """Play."""
+    return repr((side, pieces, last, also, by_name, raw))
+"#;
+
 async fn describe(function: &str) -> Outcome {
-    let what = What::Describe { source: WEATHER.into(), function: function.into() };
+    described(WEATHER, function).await
+}
+
+async fn described(source: &str, function: &str) -> Outcome {
+    let what = What::Describe { source: source.into(), function: function.into() };
     sandbox().run(Program::new(what)).await.unwrap()
 }
 
 async fn call(function: &str, keywords: Value) -> Outcome {
+    called(WEATHER, function, keywords).await
+}
+
+async fn called(source: &str, function: &str, keywords: Value) -> Outcome {
     let Value::Object(keywords) = keywords else { panic!("arguments are an object") };
-    let what = What::Call { source: WEATHER.into(), function: function.into(), keywords };
+    let what = What::Call { source: source.into(), function: function.into(), keywords };
     sandbox().run(Program::new(what)).await.unwrap()
 }
 
@@ -120,4 +161,84 @@ async fn what_cannot_be_called_is_told_in_a_sentence() {
     let traceback = error(call("broken", json!({"x": 0})).await);
     assert!(traceback.contains("line 26, in broken\n    return 1 / x"), "{traceback}");
     assert!(!traceback.contains("greenroom"), "{traceback}");
+}
+
+#[tokio::test]
+async fn enums_and_dataclasses_are_described_as_what_a_model_writes() {
+    let outcome = described(CHESS, "play").await;
+
+    let side = json!({"enum": ["white", "black"]});
+    let piece = json!({
+        "type": "object",
+        "properties": {
+            "side": side,
+            "worth": {"enum": [1, 9]},
+            "at": {"type": "array"},
+            "seen": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["side"],
+    });
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "side": side,
+            "pieces": {"type": "array", "items": piece},
+            "last": {"anyOf": [piece, {"type": "null"}], "default": null},
+            "also": {"anyOf": [side, {"type": "null"}], "default": "white"},
+            "by_name": {
+                "type": "object", "additionalProperties": {"enum": [1, 9]}, "default": {},
+            },
+            "raw": {"anyOf": [{"type": "array"}, {"type": "null"}], "default": null},
+        },
+        "required": ["side", "pieces"],
+        "additionalProperties": false,
+    });
+    assert_eq!(
+        (outcome.end, outcome.value.unwrap()["parameters"].take()),
+        (End::Exit(0), expected)
+    );
+}
+
+#[tokio::test]
+async fn a_function_is_given_the_enums_and_dataclasses_that_it_asks_for() {
+    let given = json!({
+        "side": "black",
+        "pieces": [{"side": "white", "worth": 9, "at": [3, 4], "seen": ["a", "a"]}],
+        "last": {"side": "black"},
+        "also": null,
+        "by_name": {"queen": 9},
+        "raw": [1, "a"],
+    });
+
+    let outcome = called(CHESS, "play", given).await;
+
+    let expected = "(<Side.BLACK: 'black'>, [Piece(side=<Side.WHITE: 'white'>, worth=<Worth.QUEEN: 9>, \
+                    at=(3, 4), seen={'a'})], Piece(side=<Side.BLACK: 'black'>, worth=<Worth.PAWN: 1>, \
+                    at=(0, 0), seen=set()), None, {'queen': <Worth.QUEEN: 9>}, [1, 'a'])";
+    assert_eq!((outcome.end, outcome.value), (End::Exit(0), Some(json!(expected))));
+}
+
+#[tokio::test]
+async fn what_is_no_enum_or_dataclass_is_told_with_what_would_be() {
+    let told = async |pieces: Value, also: &str| {
+        let given = json!({"side": "white", "pieces": pieces, "also": also});
+        error(called(CHESS, "play", given).await)
+    };
+
+    assert_eq!(
+        told(json!([]), "red").await,
+        "“also” must be one of 'white', 'black', and is 'red'."
+    );
+    assert_eq!(
+        told(json!([{"side": "white", "worth": true}]), "white").await,
+        "“pieces.worth” must be one of 1, 9, and is True."
+    );
+    assert_eq!(
+        told(json!([{"worth": 1}]), "white").await,
+        "“pieces” is no Piece: missing a required argument: 'side'."
+    );
+    assert_eq!(
+        told(json!(["white"]), "white").await,
+        "“pieces” must be an object with side, worth, at, seen, and is 'white'."
+    );
 }

@@ -282,14 +282,22 @@ async fn an_answer_that_is_not_whole_failed_and_none_of_its_checks_held() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let told: Vec<Value> = cells(&ran)
         .iter()
-        .map(|cell| json!([cell["prompt"], cell["error"], cell["checks"][0]["passed"]]))
+        .map(|cell| {
+            json!([cell["prompt"], cell["error"], cell["checks"][0]["passed"], cell["text"]])
+        })
         .collect();
     assert_eq!(
         told,
         [
-            json!(["cut", "The answer was cut off at its longest.", false]),
-            json!(["refuse", "The model refused to answer. Ask it in other words.", false]),
-            json!(["spend", "The run wrote as much as it may and was ended.", false]),
+            json!(["cut", "The answer was cut off at its longest.", false, "It is"]),
+            json!([
+                "refuse",
+                "The model refused to answer. Ask it in other words.",
+                false,
+                "It is not"
+            ]),
+            json!(["spend", "The run wrote as much as it may and was ended.", false, "It is"]),
         ]
     );
+    assert_eq!(cells(&ran)[2]["tools"], json!(["look_up"]));
 }

@@ -83,8 +83,11 @@ fn an_unknown_key_is_warned_about_with_its_line_and_does_no_harm() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("line 4: “temperature”"), "{ran:?}");
     let checked = room.run(&["config", "check"]);
-    assert!(checked.err.contains("line 4"), "{checked:?}");
+    assert!(checked.err.contains("line 4: “temperature”"), "{checked:?}");
     assert!(checked.good().contains("is good"));
+    let explained = room.run(&["config", "explain"]);
+    assert!(explained.err.contains("line 4: “temperature”"), "{explained:?}");
+    assert!(explained.good().contains("window_size"));
 }
 
 #[test]
@@ -230,6 +233,28 @@ fn the_log_is_a_file_without_secrets_and_seen_when_asked_for() {
 }
 
 #[test]
+fn the_environment_adds_to_what_people_see_and_changes_nothing_in_the_file() {
+    let call =
+        json!({"call": {"name": "write_file", "input": {"path": "a.txt", "content": "one"}}});
+    let asked = |variables: &[(&str, &str)]| {
+        let room = Room::new().playing(&json!([[call], [{"text": "Written."}]]));
+        let model = ["--model", "persona:code-reviewer"];
+        let words = [&["--single", "--verbose"][..], &model, &["Go on"]].concat();
+        let seen = room.chat_in(&words, variables).err;
+        assert!(seen.contains("a tool is called") && seen.contains("a.txt"), "{seen}");
+        let log = room.log();
+        assert!(!log.contains("a.txt"), "{log}");
+        log.lines().count()
+    };
+
+    let usual = asked(&[]);
+
+    assert!(usual > 0);
+    assert_eq!(asked(&[("RUST_LOG", "error")]), usual);
+    assert_eq!(asked(&[("RUST_LOG", "trace")]), usual);
+}
+
+#[test]
 fn a_variable_that_is_no_text_is_in_nobodys_way() {
     let room = Room::new();
     let mut command = room.command(&["chat", "--single", "What is 2 + 2?"]);
@@ -265,6 +290,15 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
         room.configure(&format!("window_size: 3\nmodel: {model}\nshould_truncate_results: true\n"));
     };
     let check = || room.run(&["config", "check"]);
+    // A service could have it, and it is more likely a slip of the pen.
+    let slip = || {
+        configure("gemini-2.5-por");
+        let checked = check();
+        let doubt = "config.yaml, line 2: Nothing is known of a model “gemini-2.5-por”. If its service has it, \
+                     write gemini/gemini-2.5-por, or add it in the settings.\n";
+        assert!(checked.err.ends_with(doubt), "{checked:?}");
+        assert!(checked.good().contains("is good"));
+    };
 
     // Without any data there are the models that come with the program.
     configure("nobody-knows-it");
@@ -274,8 +308,11 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     assert!(unknown.err.contains("nobody-knows-it"), "{unknown:?}");
     for model in ["demo", "gpt-5.1", "ollama/any", "persona:anybody"] {
         configure(model);
-        assert!(check().good().contains("is good"), "{model}");
+        let checked = check();
+        assert_eq!(checked.err, "", "{model}");
+        assert!(checked.good().contains("is good"), "{model}");
     }
+    slip();
     assert!(!room.data().join("greenroom.db").exists(), "nothing is made to see that");
 
     // With it, there is what the Space has.
@@ -285,8 +322,11 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     assert!(refused.err.contains("There is no persona “anybody”"), "{refused:?}");
     for model in ["demo", "persona:optimist"] {
         configure(model);
-        check().good();
+        let checked = check();
+        assert_eq!(checked.err, "", "{model}");
+        checked.good();
     }
+    slip();
     configure("nobody-knows-it");
     assert_eq!(check().code, Some(78));
 }

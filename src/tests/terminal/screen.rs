@@ -23,9 +23,13 @@ impl Drop for Window {
 impl Window {
     /// `greenroom chat` with these options in a terminal of the usual size.
     fn open(room: &Room, options: &str) -> Self {
-        let window = Self { socket: format!("greenroom-{}", uuid::Uuid::new_v4().simple()) };
         let program = env!("CARGO_BIN_EXE_greenroom");
-        let line = format!("'{program}' chat {options}; echo \"left with $?\"; exec cat");
+        Self::of(room, &format!("'{program}' chat {options}; echo \"left with $?\"; exec cat"))
+    }
+
+    /// What a shell does in such a terminal.
+    fn of(room: &Room, line: &str) -> Self {
+        let window = Self { socket: format!("greenroom-{}", uuid::Uuid::new_v4().simple()) };
         let mut command = Command::new("tmux");
         // The program finds the surroundings of the room.
         for (name, value) in room.command(&[]).get_envs() {
@@ -194,6 +198,37 @@ fn a_person_talks_reads_and_leaves() {
     again.sees("Stopped. What was said is kept.");
     again.press(&["C-d"]);
     assert!(again.left().contains(resume));
+}
+
+#[test]
+fn the_shell_has_the_terminal_until_it_brings_the_screen_back() {
+    let room = Room::new();
+    let program = env!("CARGO_BIN_EXE_greenroom");
+    // The shell waits for a line while the program is stopped, and brings it back then.
+    let window = Window::of(
+        &room,
+        &format!(
+            "set -m; '{program}' chat; echo away; read -r line; fg; echo \"left with $?\"; exec cat"
+        ),
+    );
+    window.sees("Say something");
+    assert_eq!(window.shown("#{mouse_any_flag}"), "1");
+    window.press(&["F5"]);
+    window.sees("Drag to select text.");
+
+    window.press(&["C-z"]);
+    window.sees("away");
+    assert_eq!(window.shown("#{alternate_on} #{mouse_any_flag}"), "0 0");
+    window.resize(40, 12);
+    window.press(&["Enter"]);
+
+    let seen = window.sees("─ ready");
+    assert!(seen.lines().all(|line| line.chars().count() <= 40), "{seen}");
+    assert_eq!(window.shown("#{alternate_on} #{mouse_any_flag}"), "1 0");
+    window.write("What is written goes on below, in a window as narrow as this");
+    window.sees("narrow as this");
+    window.press(&["C-c", "C-c"]);
+    window.left_with(130);
 }
 
 #[test]

@@ -240,3 +240,37 @@ async fn long_results_of_earlier_exchanges_are_cut_where_that_is_wanted() {
         assert_eq!(is_cut, wish == "true", "{longest:?} {body}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_room_any_more_while_tools_are_used_is_told_too() {
+    let dialect = Dialect::OpenaiChat;
+    let called = |name: &str, input: &Value| {
+        let ending = wire::ending(dialect, Ending::Calls, &wire::usage(dialect));
+        Reply::stream([wire::opening(dialect), wire::call(dialect, name, input), ending].concat())
+    };
+    let (room, fake) = (Room::new(), FakeService::start().await);
+    room.write("data/chat/tools.yaml", "- write_file\n- read_file\n");
+    // About eight thousand tokens each time it is written or read, where the model reads 32 000.
+    let file = json!({"path": "a.txt", "content": format!("{}\n", "a".repeat(1000)).repeat(32)});
+    let read = called("read_file", &json!({"path": "a.txt"}));
+    fake.play([
+        called("write_file", &file),
+        read.clone(),
+        read.clone(),
+        read,
+        Reply::stream(wire::answer(dialect, "Read.")),
+    ]);
+
+    let ran =
+        asking(&room, &fake, &["--single", "--verbose", "--model", "ollama/qwen3", "Read it."])
+            .await;
+
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Read.\n"), "{}", ran.err.len());
+    let told: Vec<&str> = ran
+        .err
+        .lines()
+        .filter_map(|line| line.split_once("not sent: ").map(|(_, told)| told))
+        .collect();
+    let cut = told.iter().map(|line| line.split(" run=").next().unwrap_or_default());
+    assert_eq!(cut.collect::<Vec<_>>(), ["1 long tool result cut", "2 long tool results cut"]);
+}

@@ -37,6 +37,30 @@ fn a_terminal_goes_on_with_the_session_it_was_last_used_for() {
 }
 
 #[test]
+fn what_closed_terminals_were_last_used_for_is_forgotten_after_a_day() {
+    let room = Room::new();
+    let ours = begun(&room, &[]);
+    let folder = room.data().join("chat/current");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(25 * 60 * 60);
+    // No process has a number as high.
+    for (name, is_old) in [("4194305-7", true), ("4194305-7@elsewhere", true), ("4194306-7", false)]
+    {
+        std::fs::write(folder.join(name), "gone").unwrap();
+        let file = std::fs::File::options().write(true).open(folder.join(name)).unwrap();
+        if is_old {
+            file.set_modified(long_ago).unwrap();
+        }
+    }
+
+    room.chat(&["--single", "--session", &ours, "Hi"]).good();
+
+    let left = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
+    let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.contains(&"4194306-7".to_owned()), "{left:?}");
+}
+
+#[test]
 fn a_variable_names_the_current_session_and_ours_counts_first() {
     let room = Room::new();
     let (one, two, three) = (begun(&room, &[]), begun(&room, &[]), begun(&room, &[]));
@@ -141,6 +165,12 @@ fn options_that_are_settings_stay_with_the_session() {
     let other = settings(&["--should-truncate-results=False", "--system-prompt", "Be brief."]);
     assert_eq!(other["shouldTruncateResults"], false);
     assert_eq!(other["systemPrompt"], json!({"text": "Be brief.", "source": "inline"}));
+    let brief = room.write("brief.md", "Be brief.\n");
+    assert_eq!(
+        settings(&["--system-prompt-file", &brief])["systemPrompt"],
+        json!({"text": "Be brief.", "source": "file", "path": brief}),
+        "the same words from elsewhere"
+    );
     let persona = settings(&["--model", "persona:optimist"]);
     assert_eq!(persona["model"], "persona:optimist");
     let ran =

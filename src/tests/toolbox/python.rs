@@ -105,6 +105,45 @@ async fn signature_and_docstring_are_what_a_model_is_told() {
 }
 
 #[tokio::test]
+async fn a_list_of_which_nothing_is_said_may_hold_anything() {
+    let source = "def measure(points: list, at: tuple, span: tuple[float, float], tags: set | None = None):\n    \
+                  \"\"\"Measure.\"\"\"\n    return len(points)\n";
+    let folder = Folder::new(&[("tools.yaml", "- a.py:measure\n"), ("a.py", source)]);
+
+    let tools = folder.toolbox().tools().await;
+
+    let list = json!({"type": "array", "items": {}});
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "points": list,
+            "at": list,
+            "span": list,
+            "tags": {"anyOf": [list, {"type": "null"}], "default": null},
+        },
+        "required": ["points", "at", "span"],
+        "additionalProperties": false,
+    });
+    assert_eq!(tools.specs()[0].schema, expected);
+}
+
+#[tokio::test]
+async fn a_parameter_that_no_service_takes_is_named() {
+    let source = "def wide(größe: int):\n    \"\"\"How wide.\"\"\"\n    return größe\n";
+    let folder = Folder::new(&[("tools.yaml", "- ls\n- a.py:wide\n"), ("a.py", source)]);
+
+    let told = problems(&folder.toolbox()).await;
+
+    assert_eq!(
+        told,
+        [
+            "tools.yaml, line 2: a.py:wide cannot be used: “größe” cannot be the name of a parameter: \
+          services take up to 64 letters from a to z, digits and underscores."
+        ]
+    );
+}
+
+#[tokio::test]
 async fn functions_run_in_the_sandbox_and_their_errors_are_told() {
     let house = House::new().await;
     let calls = [
