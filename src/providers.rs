@@ -12,6 +12,7 @@ mod asking;
 mod catalog;
 mod demo;
 mod dialect;
+mod echo;
 mod embeddings;
 mod error;
 mod fence;

@@ -39,6 +39,7 @@ use crate::{
         field::unix_lines,
         id::{ConversationId, RefId},
         knowledge::{RefFields, URL},
+        model::ServiceStatus,
         proposal::Source,
         search::SearchKind,
         test_answer::TestAnswer,
@@ -47,7 +48,7 @@ use crate::{
     fetch::Fetcher,
     jobs::{Files, Jobs},
     markdown::{self, Leads},
-    providers::Artist,
+    providers::{Artist, Catalog},
     search::{Question, Search},
     store::{Link, Store, now},
 };
@@ -108,6 +109,7 @@ impl AppState {
         let gate = Gate::new(self.store.clone(), scope.space.clone(), actor);
         Desk {
             gate,
+            is_owner: caller.may(Class::Owner).is_ok(),
             agent: self.agent.clone(),
             search: self.search.clone(),
             scope,
@@ -131,6 +133,8 @@ pub struct Desk {
     pub scope: Scope,
     /// What is done while nobody waits.
     pub jobs: Jobs,
+    /// Whether whoever works here may set what owners set.
+    is_owner: bool,
     store: Store,
     fetcher: Fetcher,
 }
@@ -139,6 +143,16 @@ impl Desk {
     /// A link that reads.
     pub async fn read(&self) -> Result<Link, ApiError> {
         Ok(self.store.read(&self.scope.space).await?)
+    }
+
+    /// The services of a catalogue, as whoever works here may know them: where a key is, variables and files
+    /// of the server, is told to owners only.
+    pub fn services(&self, catalog: &Catalog) -> Vec<ServiceStatus> {
+        let shown = |status: ServiceStatus| match self.is_owner {
+            true => status,
+            false => ServiceStatus { service: status.service.veiled(), ..status },
+        };
+        catalog.services().into_iter().map(shown).collect()
     }
 
     /// Whether the texts of refs can be fetched.

@@ -70,7 +70,7 @@ pub use playground::Kept;
 pub use proposal::{Decision, ProposalRow};
 pub use run::{Answered, Beginning, EventRow};
 pub use search::{FoundDocument, Term, Wanted};
-pub use session::Attempts;
+pub use session::{Attempts, Holders};
 pub use settings::ModelSettings;
 use sqlx::{PgPool, SqlitePool, migrate::Migrator};
 pub use trace::TracePage;
@@ -92,7 +92,7 @@ const _: () = assert!(libsqlite3_sys::SQLITE_VERSION_NUMBER >= 3_051_003, "SQLit
 enum Pool {
     /// One file. One connection writes, the others read and cannot write.
     Sqlite { write: SqlitePool, read: SqlitePool },
-    /// A server.
+    /// A server. Its connections read, but in transactions that say that they write.
     Postgres(PgPool),
 }
 

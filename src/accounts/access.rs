@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::Secret;
-use crate::domain::error::ApiError;
+use crate::{domain::error::ApiError, store::Holders};
 
 const RECHECK: Duration = Duration::from_secs(30);
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -88,6 +88,15 @@ impl Access {
         match self.mode() {
             Some(Mode::Accounts | Mode::Proxy(_)) => true,
             Some(Mode::Local(_)) | None => false,
+        }
+    }
+
+    /// Whose sessions and tokens count. Who came in by a printed link, before there were accounts, signs in now
+    /// like everybody.
+    pub fn holders(&self) -> Holders {
+        match self.mode() {
+            Some(Mode::Local(_) | Mode::Proxy(_)) => Holders::All,
+            Some(Mode::Accounts) | None => Holders::WithPassword,
         }
     }
 

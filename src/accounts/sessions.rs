@@ -14,7 +14,7 @@ use crate::{
         id::{SpaceId, UserId},
         timestamp::Timestamp,
     },
-    store::{new_id, now},
+    store::{Holders, new_id, now},
 };
 
 const DAY_MS: i64 = 86_400_000;
@@ -111,7 +111,7 @@ impl Accounts {
         };
         let mut link = self.store.write_accounts().await?;
         if let Some(before) = &visitor.session
-            && let Some((held, _)) = link.signed_in(&before.hash()).await?
+            && let Some((held, _)) = link.signed_in(&before.hash(), Holders::All).await?
         {
             link.end_session(&held.user, &held.hash).await?;
         }
@@ -123,10 +123,14 @@ impl Accounts {
         Ok(secret)
     }
 
-    /// Who holds this session; nobody when it is over.
-    pub async fn by_session(&self, secret: &Secret) -> Result<Option<Caller>, ApiError> {
+    /// Who of these holds this session; nobody when it is over.
+    pub async fn by_session(
+        &self,
+        secret: &Secret,
+        holders: Holders,
+    ) -> Result<Option<Caller>, ApiError> {
         let hash = secret.hash();
-        let found = self.store.read_accounts().await?.signed_in(&hash).await?;
+        let found = self.store.read_accounts().await?.signed_in(&hash, holders).await?;
         let Some((session, role)) = found else { return Ok(None) };
         let now = now();
         if session.expires_at <= now || session.used_at.0 <= now.0 - IDLE_MS {
@@ -162,10 +166,14 @@ impl Accounts {
         }
     }
 
-    /// For whom this token works; nobody when it is over.
-    pub async fn by_token(&self, secret: &Secret) -> Result<Option<Caller>, ApiError> {
+    /// For whom of these this token works; nobody when it is over.
+    pub async fn by_token(
+        &self,
+        secret: &Secret,
+        holders: Holders,
+    ) -> Result<Option<Caller>, ApiError> {
         let (hash, now) = (secret.hash(), now());
-        let found = self.store.read_accounts().await?.token(&hash, now).await?;
+        let found = self.store.read_accounts().await?.token(&hash, now, holders).await?;
         let Some((token, role)) = found else { return Ok(None) };
         if token.used_at.is_none_or(|used| now.0 - used.0 > NOTED_MS) {
             self.note_in_passing(Seen::Token(&hash), now).await;
@@ -189,7 +197,7 @@ impl Accounts {
     /// Signs a browser out.
     pub async fn sign_out(&self, secret: &Secret, address: &str) -> Result<(), ApiError> {
         let hash = secret.hash();
-        let found = self.store.read_accounts().await?.signed_in(&hash).await?;
+        let found = self.store.read_accounts().await?.signed_in(&hash, Holders::All).await?;
         let Some((session, _)) = found else { return Ok(()) };
         let mut link = self.store.write_accounts().await?;
         link.end_session(&session.user, &hash).await?;

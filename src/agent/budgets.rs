@@ -133,10 +133,10 @@ impl Agent {
         budgets: &Budgets,
         orders: &[Order],
     ) -> Result<(), ApiError> {
-        let after = minute_ago();
+        let minute = this_minute();
         if let Some(most) = budgets.runs_per_minute {
             let limit = at_limit(most, orders.len());
-            let begun = link.begun_by(&scope.user, after, limit).await?;
+            let begun = link.begun_by(&scope.user, minute, limit).await?;
             refuse_more(most, orders.len(), begun, "A person may begin")?;
         }
         let Some(most) = budgets.service_per_minute else { return Ok(()) };
@@ -148,7 +148,7 @@ impl Agent {
         }
         for (key, (label, count)) in keys {
             link.hold_count(&key).await?;
-            let begun = link.begun_with(&key, after, at_limit(most, count)).await?;
+            let begun = link.begun_with(&key, minute, at_limit(most, count)).await?;
             refuse_more(most, count, begun, &format!("With {label} one may begin"))?;
         }
         Ok(())
@@ -188,9 +188,9 @@ impl Agent {
             told.extend(budgets.told_of_session(link.taken_in(conversation).await?));
         }
         told.extend(budgets.told_of_run());
-        let after = minute_ago();
+        let minute = this_minute();
         if let Some(most) = budgets.runs_per_minute {
-            let left = most.saturating_sub(link.begun_by(&scope.user, after, most).await?.0);
+            let left = most.saturating_sub(link.begun_by(&scope.user, minute, most).await?.0);
             told.push(format!("{left} of {most} runs left in this minute"));
         }
         let route = match budgets.service_per_minute.is_some() || budgets.limits_dollars() {
@@ -199,7 +199,7 @@ impl Agent {
         };
         if let Some((most, route)) = budgets.service_per_minute.zip(route.as_ref()) {
             let key = counted_key(&scope.space, route);
-            let left = most.saturating_sub(link.begun_with(&key, after, most).await?.0);
+            let left = most.saturating_sub(link.begun_with(&key, minute, most).await?.0);
             told.push(format!("{left} of {most} with {}", route.service.label));
         }
         if let Some(route) = route.filter(|route| route.model.price.is_none())
@@ -280,9 +280,11 @@ async fn beside(
     Ok(left)
 }
 
-/// The moment before which runs do not count for this minute.
-fn minute_ago() -> Timestamp {
-    Timestamp(now().0 - MINUTE_MS)
+/// The moments between which a run counts for this minute. The clock of another server may be a little ahead;
+/// what is further ahead was begun before the clock was set back.
+fn this_minute() -> [Timestamp; 2] {
+    let now = now().0;
+    [Timestamp(now - MINUTE_MS), Timestamp(now + MINUTE_MS)]
 }
 
 /// How many of the last runs stand in the way of so many more.

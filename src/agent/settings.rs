@@ -11,7 +11,7 @@ use crate::{
     domain::{
         error::ApiError,
         id::SpaceId,
-        model::{LABEL, Model, SEALED, Service, WIRE_NAME},
+        model::{LABEL, Model, SEALED, Service, ServiceStatus, WIRE_NAME},
         persona::MODEL,
     },
     providers::{Catalog, Dialect, built_in},
@@ -100,6 +100,25 @@ impl Agent {
     /// as it may be shown.
     pub async fn put_service(&self, scope: &Scope, service: Service) -> Result<Service, ApiError> {
         self.put_service_with(scope, service, "").await
+    }
+
+    /// The same from a form that shows where the key is, and sends that back: when nobody said anything else, the
+    /// key belongs to the origin that it was shown with, and is not sent to another.
+    pub async fn put_service_shown(
+        &self,
+        scope: &Scope,
+        mut service: Service,
+        pasted: &str,
+    ) -> Result<Service, ApiError> {
+        let known = self.catalog(scope).await?.services();
+        let before = known.into_iter().find(|known| known.service.service == service.service);
+        if let Some(ServiceStatus { service: before, .. }) = before
+            && before.key_ref == service.key_ref
+            && before.origin() != service.origin()
+        {
+            service.key_ref.clear();
+        }
+        self.put_service_with(scope, service, pasted).await
     }
 
     /// The same with a key that was just pasted, if it is not empty.

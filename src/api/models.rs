@@ -123,7 +123,7 @@ async fn set_default(desk: Desk, Body(default): Body<Default>) -> Result<(), Api
 
 async fn list_services(desk: Desk) -> Result<Json<Services>, ApiError> {
     let catalog = desk.agent.catalog(&desk.scope).await?;
-    Ok(Json(Services { items: catalog.services(), next: None }))
+    Ok(Json(Services { items: desk.services(&catalog), next: None }))
 }
 
 async fn put_service(desk: Desk, Body(wish): Body<ServiceWish>) -> Result<Json<Service>, ApiError> {

@@ -428,6 +428,13 @@ async fn upload(
     Segments(path): Segments<SessionPath>,
     request: Request,
 ) -> Result<Redirect, ApiError> {
+    let place = match place(&desk, &path.id, &path.session_id).await {
+        Ok(place) => place,
+        Err(error) => {
+            hear_out(request).await;
+            return Err(error);
+        }
+    };
     let page = format!("/playground/{}/{}", path.id, path.session_id);
     let told = request.headers().get(header::CONTENT_LENGTH);
     let length = told.and_then(|told| told.to_str().ok()?.parse::<usize>().ok());
@@ -436,7 +443,7 @@ async fn upload(
         Err(ApiError::TooLarge { limit_kib: MAX_ALL_BYTES as u64 / 1024 })
     } else {
         match Multipart::from_request(request, &state).await {
-            Ok(form) => put_uploaded(&desk, &path, form).await,
+            Ok(form) => put_uploaded(&desk, &place, form).await,
             Err(_) => Err(ApiError::WrongType { expected: "multipart/form-data".into() }),
         }
     };
@@ -458,12 +465,7 @@ async fn hear_out(request: Request) {
     }
 }
 
-async fn put_uploaded(
-    desk: &Desk,
-    path: &SessionPath,
-    mut form: Multipart,
-) -> Result<(), ApiError> {
-    let place = place(desk, &path.id, &path.session_id).await?;
+async fn put_uploaded(desk: &Desk, place: &FilePlace, mut form: Multipart) -> Result<(), ApiError> {
     let mut changes = Vec::new();
     let limit = MAX_ALL_BYTES;
     while let Some(field) =
@@ -477,7 +479,7 @@ async fn put_uploaded(
     if changes.is_empty() {
         return Err(ApiError::invalid("file", "Choose one or more files."));
     }
-    desk.agent.put_files(&desk.scope, &place, changes).await
+    desk.agent.put_files(&desk.scope, place, changes).await
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ async fn login(
     }
     // Who is signed in already need not do it again.
     if let Some(session) = &visit.session
-        && matches!(state.accounts.by_session(session).await, Ok(Some(_)))
+        && matches!(state.accounts.by_session(session, state.access.holders()).await, Ok(Some(_)))
     {
         return Redirect::to(within_site(&asked.next)).into_response();
     }

@@ -11,7 +11,10 @@ use crate::{
     config::{Database, PlaceArgs, database},
 };
 
-/// Write everything into one file, while a server goes on.
+/// What whoever runs the server writes by hand in the data folder.
+const OPERATORS: [&str; 2] = ["chat/tools.yaml", "chat/config.yaml"];
+
+/// Write the database and the pictures into one file, while a server goes on.
 #[derive(Debug, clap::Args)]
 pub struct BackupArgs {
     /// The file to write, which must not be there yet. A good name ends with .zip.
@@ -82,9 +85,16 @@ pub async fn back_up(args: BackupArgs) -> Result<Exit, Failure> {
         (false, 1) => "One picture is in it.".to_owned(),
         (false, count) => format!("{count} pictures are in it."),
     };
+    // They say which programs are run, and may have keys in them.
+    let written = OPERATORS.map(|name| args.place.data.join(name));
+    let beside: String = written
+        .iter()
+        .filter(|file| file.is_file())
+        .map(|file| format!(" Nor is {}: keep a copy of it.", file.display()))
+        .collect();
     told(&format!(
         "Backed up to {} ({} bytes). {pictures} The key that seals pasted keys is not in it: see \
-         docs/operations.md.",
+         docs/operations.md.{beside}",
         args.file.display(),
         done.bytes
     ))

@@ -42,7 +42,7 @@ pub async fn export(place: &Place, space: &str, dir: &Path) -> Result<Exit, Fail
                 Err(error) => Err(error),
             }
         }
-        None => open(&database).await,
+        None => open_as_it_is(&database).await,
     };
     let done = match store {
         Ok(store) => {
@@ -128,6 +128,18 @@ fn failed(error: impl std::error::Error) -> Failure {
 
 fn scope(space: &str) -> Scope {
     Scope { space: space.into(), user: LOCAL_OWNER.into() }
+}
+
+/// Opens what may be in use by a server of another version: nothing of it is changed.
+async fn open_as_it_is(database: &Database) -> Result<Store, StoreError> {
+    match database {
+        Database::Sqlite(file) => Store::open_sqlite(file).await,
+        Database::Postgres(url) => {
+            let store = Store::open_postgres(url)?;
+            store.require_current().await?;
+            Ok(store)
+        }
+    }
 }
 
 async fn open(database: &Database) -> Result<Store, StoreError> {

@@ -139,7 +139,8 @@ pub struct Service {
     /// Its address; for OpenAI's dialects with the `/v1` at the end.
     pub base_url: String,
     /// Where its key is found: `env:NAME`, `file:/path`, or nothing when it needs none. A key that was
-    /// pasted is shown as `sealed:…` with its last letters; sent back so, it stays.
+    /// pasted is shown as `sealed:…` with its last letters; sent back so, it stays. Who is no owner is
+    /// shown `…` where there is one.
     pub key_ref: String,
 }
 
@@ -182,6 +183,14 @@ impl Service {
             let hint = kept.split(':').next().unwrap_or_default();
             let hint: String = hint.chars().filter(|letter| *letter != '…').take(4).collect();
             self.key_ref = format!("{SEALED}…{hint}");
+        }
+        self
+    }
+
+    /// The same service for whoever may not set it: of where its key is, only that there is one.
+    pub fn veiled(mut self) -> Self {
+        if !self.key_ref.is_empty() {
+            self.key_ref = "…".into();
         }
         self
     }

@@ -12,6 +12,13 @@ pub fn visible_in_prose(text: String) -> String {
     written_out(text, turns)
 }
 
+/// The same for what lists show of things: what they are called, and passages of them.
+pub fn show_in<'a>(texts: impl IntoIterator<Item = &'a mut String>) {
+    for text in texts {
+        *text = visible_in_prose(std::mem::take(text));
+    }
+}
+
 fn written_out(text: String, is_one: fn(char) -> bool) -> String {
     if !text.chars().any(is_one) {
         return text;

@@ -17,7 +17,7 @@ use super::{
     Fault, ProviderError,
     catalog::Environment,
     lines::{Lines, LinesError, NOT_PUBLIC, Reach},
-    services::{BUILT_IN, built_in},
+    services::{BUILT_IN, BuiltIn, built_in},
 };
 use crate::domain::{
     error::ApiError,
@@ -113,9 +113,14 @@ impl Fence {
             return Some(Reach::Everywhere);
         }
         let origin = service.origin();
-        // Where the program or its environment points a service, there it may be.
+        // Where the environment points a service, there any may be; where one comes, only that one: of what
+        // listens there otherwise nobody has said anything.
         let environment = self.environment.as_ref();
-        if BUILT_IN.iter().any(|known| known.settings(environment).origin() == origin) {
+        let may_be = |known: &BuiltIn| {
+            let its_own = known.service == service.service || known.is_pointed(environment);
+            its_own && known.settings(environment).origin() == origin
+        };
+        if BUILT_IN.iter().any(may_be) {
             return Some(Reach::Everywhere);
         }
         let url = Url::parse(&service.base_url).ok()?;
@@ -195,19 +200,26 @@ mod tests {
         fence.raise();
         let reach = |address: &str| fence.reach(&service("mine", address, ""));
 
-        for address in [
-            "http://10.0.0.7",
-            "http://models.internal/v1",
-            "http://192.168.0.9:8000/v1",
-            "http://127.0.0.1:11434/v1",
-        ] {
+        for address in
+            ["http://10.0.0.7", "http://models.internal/v1", "http://192.168.0.9:8000/v1"]
+        {
             assert_eq!(reach(address), Some(Reach::Everywhere), "{address}");
+        }
+        // What comes with the program is where it comes, and nothing else is there.
+        for (name, address) in
+            [("ollama", "http://127.0.0.1:11434/v1"), ("vllm", "http://127.0.0.1:8000/v1")]
+        {
+            assert_eq!(fence.reach(&service(name, address, "")), Some(Reach::Everywhere));
+            assert_eq!(fence.reach(&service("llamacpp", address, "")), None, "{address}");
         }
         for address in ["https://example.org", "http://8.8.8.8/v1"] {
             assert_eq!(reach(address), Some(Reach::Public), "{address}");
         }
         for address in [
             "http://127.0.0.1:9",
+            "http://127.0.0.1:11434/v1",
+            "http://127.0.0.1:8080",
+            "http://127.0.0.1:8000/v1",
             "http://169.254.169.254/latest",
             "http://[::1]:80/",
             "http://0x7f.1/",

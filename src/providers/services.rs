@@ -141,8 +141,7 @@ pub fn built_in(service: &str) -> Option<&'static BuiltIn> {
 impl BuiltIn {
     /// How it is reached, with what the environment says.
     pub fn settings(&self, environment: &dyn Fn(&str) -> Option<String>) -> Service {
-        let base = Some(self.base_variable).filter(|name| !name.is_empty()).and_then(environment);
-        let base = base.filter(|base| !base.trim().is_empty());
+        let base = self.pointed_at(environment);
         let named = self
             .key_variables
             .iter()
@@ -157,6 +156,16 @@ impl BuiltIn {
                 .map(|name| format!("env:{name}"))
                 .unwrap_or_default(),
         }
+    }
+
+    /// Whether the environment says where it is.
+    pub fn is_pointed(&self, environment: &dyn Fn(&str) -> Option<String>) -> bool {
+        self.pointed_at(environment).is_some()
+    }
+
+    fn pointed_at(&self, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        let base = Some(self.base_variable).filter(|name| !name.is_empty()).and_then(environment);
+        base.filter(|base| !base.trim().is_empty())
     }
 
     /// An address as people write it in a variable: `OLLAMA_HOST` is often only host and port.

@@ -15,6 +15,7 @@ use super::{
     Artist, Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ImageSettings,
     ModelEvent, ProviderError, Quirks, Route, Seal, Thoughts,
     catalog::{Catalog, Environment},
+    echo::Echo,
     fence::{Allowance, Fence},
     keys::{self, Key},
     limits::TimeLimits,
@@ -228,6 +229,7 @@ fn answer(
                 Ok(begun) => {
                     let (dialect, decoder) = (question.dialect, question.decoder());
                     let mut events = decoded(begun, dialect, decoder, limits).boxed();
+                    let mut echo = Echo::of(key.as_ref());
                     while let Some(event) = events.next().await {
                         match event {
                             Ok(event) => {
@@ -236,11 +238,12 @@ fn answer(
                                     // It cannot be asked again, so the question need not be held.
                                     question.body = bytes::Bytes::new();
                                 }
-                                yield Ok(event);
+                                for event in echo.hear(event) { yield Ok(event) }
                             }
                             Err(error) => failed = Some(error),
                         }
                     }
+                    if let Some(rest) = echo.rest() { yield Ok(rest) }
                 }
                 Err(error) => failed = Some(error),
             }

@@ -35,6 +35,10 @@ const FORWARDED: [&str; 4] = ["forwarded", "x-real-ip", "via", "cf-connecting-ip
 /// And how the rest of them begin.
 const FORWARDED_START: &str = "x-forwarded-";
 
+/// How the browser is connected to a proxy. Pages are told where they are by it, so that only a proxy that we
+/// trust may say it.
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
+
 /// Where it is asked whether the server is alive.
 const ALIVE: &str = "/healthz";
 
@@ -71,6 +75,9 @@ pub async fn admit(
     let visit = Visit { address: address_of(&state, &parts), session: session_in(&state, &parts) };
     parts.extensions.insert(visit.clone());
     let known = admitted(&state, &pace, &parts, &visit, class).await;
+    if !is_trusted(&state, &parts) {
+        parts.headers.remove(FORWARDED_PROTO);
+    }
     match known {
         Ok(caller) => {
             let Some(caller) = caller else {
@@ -205,11 +212,11 @@ async fn identify(
     }
     if let Some(token) = token_in(&parts.headers) {
         let reason = "This API token is not known, was revoked, or is over.";
-        let known = state.accounts.by_token(&token).await?;
+        let known = state.accounts.by_token(&token, state.access.holders()).await?;
         return known.ok_or_else(|| ApiError::SignIn { reason: reason.into() });
     }
     let by_session = async || match &visit.session {
-        Some(session) => state.accounts.by_session(session).await,
+        Some(session) => state.accounts.by_session(session, state.access.holders()).await,
         None => Ok(None),
     };
     match mode {

@@ -12,7 +12,7 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions, Connection,
+    ConnectOptions, Connection, PgPool,
     migrate::MigrateError,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{
@@ -48,8 +48,10 @@ const CHECKED_AFTER_CRASH: u64 = 512 * 1024 * 1024;
 /// pages.
 const READERS_PER_PROCESSOR: u32 = 2;
 const MOST_READERS: u32 = 8;
-/// A process that sleeps in the middle of a transaction loses it, and holds up others no longer than this.
-const ASLEEP: &str = "set idle_in_transaction_session_timeout = '30s'";
+/// A process that sleeps in the middle of a transaction loses it, and holds up others no longer than this. What
+/// does not say that it writes cannot: see [`WRITING`](super::link::WRITING).
+const SESSION: &str = "select set_config('idle_in_transaction_session_timeout', '30s', false),
+    set_config('default_transaction_read_only', 'on', false)";
 const POSTGRES_CONNECTIONS: u32 = 16;
 
 /// How many connections read an SQLite file side by side.
@@ -146,7 +148,7 @@ impl Store {
             .max_connections(POSTGRES_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .after_connect(|wire, _| {
-                Box::pin(async move { sqlx::query(ASLEEP).execute(wire).await.map(drop) })
+                Box::pin(async move { sqlx::query(SESSION).execute(wire).await.map(drop) })
             })
             .connect_lazy_with(options);
         Ok(Self::around(Pool::Postgres(pool), Company::default()))
@@ -205,7 +207,7 @@ impl Store {
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let done = match &self.pool {
             Pool::Sqlite { write, .. } => SQLITE_MIGRATIONS.run(write).await,
-            Pool::Postgres(pool) => POSTGRES_MIGRATIONS.run(pool).await,
+            Pool::Postgres(pool) => migrate_postgres(pool).await,
         };
         done.map_err(|error| match error {
             MigrateError::Execute(source) => unopened(source),
@@ -215,6 +217,43 @@ impl Store {
         self.ready.store(true, Ordering::Release);
         Ok(())
     }
+
+    /// Sees to it that the tables of a server are as this program has them, and changes nothing: for whoever only
+    /// reads, while another program may be using them.
+    pub async fn require_current(&self) -> Result<(), StoreError> {
+        let Pool::Postgres(pool) = &self.pool else { return self.migrate().await };
+        let is_there: bool =
+            sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
+                .fetch_one(pool)
+                .await?;
+        let done: Vec<i64> = match is_there {
+            true => {
+                sqlx::query_scalar("select version from _sqlx_migrations where success")
+                    .fetch_all(pool)
+                    .await?
+            }
+            false => Vec::new(),
+        };
+        if let Some(unknown) = done.iter().find(|one| !POSTGRES_MIGRATIONS.version_exists(**one)) {
+            return Err(newer(*unknown));
+        }
+        if POSTGRES_MIGRATIONS.iter().any(|known| !done.contains(&known.version)) {
+            let told = "its tables are not those of this Greenroom. Start a server of this version on it \
+                        once: that brings them up to date";
+            return Err(StoreError::Unusable(told.into()));
+        }
+        self.ready.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// Brings the tables of a server up to date, over a connection that may write and serves nobody else.
+async fn migrate_postgres(pool: &PgPool) -> Result<(), MigrateError> {
+    let mut wire = pool.acquire().await?.detach();
+    sqlx::query("set default_transaction_read_only = off").execute(&mut wire).await?;
+    // `run` wants something of any lifetime, which a connection of our own is not.
+    POSTGRES_MIGRATIONS.run_direct(None, &mut wire, false).await?;
+    Ok(wire.close().await?)
 }
 
 /// Looks at a file before anything is written to it. Whoever opens one that is not in WAL mode, as a backup is

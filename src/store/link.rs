@@ -29,6 +29,9 @@ enum Held {
     PostgresWrite(Transaction<'static, Postgres>),
 }
 
+/// How a PostgreSQL server is told that a transaction writes. All else only reads.
+pub(super) const WRITING: &str = "begin read write";
+
 /// What a statement is run on.
 pub(super) enum Wire<'link> {
     Sqlite(&'link mut SqliteConnection),
@@ -76,7 +79,7 @@ impl Link {
     pub(super) async fn write(store: &Store, space: &SpaceId) -> Result<Self, StoreError> {
         let held = match &store.pool {
             Pool::Sqlite { write, .. } => Held::SqliteWrite(begin_immediate(write).await?),
-            Pool::Postgres(pool) => Held::PostgresWrite(pool.begin().await?),
+            Pool::Postgres(pool) => Held::PostgresWrite(pool.begin_with(WRITING).await?),
         };
         Ok(Self::new(store, space, held))
     }

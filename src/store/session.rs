@@ -82,6 +82,15 @@ pub struct Attempts {
     pub updated_at: Timestamp,
 }
 
+/// Whose sessions and tokens count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holders {
+    /// Those of everybody in the Space.
+    All,
+    /// Those of people who have a password.
+    WithPassword,
+}
+
 impl Link {
     /// Keeps a new session.
     pub async fn put_session(&mut self, session: &Session) -> Result<(), StoreError> {
@@ -97,14 +106,19 @@ impl Link {
     }
 
     /// A session, whether or not it is over, with what its person is in its Space.
-    pub async fn signed_in(&mut self, hash: &str) -> Result<Option<(Session, Role)>, StoreError> {
+    pub async fn signed_in(
+        &mut self,
+        hash: &str,
+        holders: Holders,
+    ) -> Result<Option<(Session, Role)>, StoreError> {
         const SQL: &str = "select s.session_hash, s.user_id, s.space_id, s.browser, s.address,
                 s.created_at, s.used_at, s.expires_at, m.role
             from account_session s
             join membership m on m.space_id = s.space_id and m.user_id = s.user_id
-            where s.session_hash = $1";
+            join \"user\" u on u.user_id = s.user_id
+            where s.session_hash = $1 and ($2 or u.password_hash is not null)";
         let row: Option<SessionRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(hash).fetch_optional(wire).await?);
+            .bind(hash).bind(holders == Holders::All).fetch_optional(wire).await?);
         Ok(row.map(SessionRow::session))
     }
 
@@ -196,14 +210,16 @@ impl Link {
         &mut self,
         hash: &str,
         now: Timestamp,
+        holders: Holders,
     ) -> Result<Option<(ApiToken, Role)>, StoreError> {
         const SQL: &str = "select t.token_id, t.user_id, t.space_id, t.name, t.scope, t.created_at,
                 t.used_at, t.expires_at, m.role
             from api_token t
             join membership m on m.space_id = t.space_id and m.user_id = t.user_id
-            where t.token_hash = $1 and t.expires_at > $2";
+            join \"user\" u on u.user_id = t.user_id
+            where t.token_hash = $1 and t.expires_at > $2 and ($3 or u.password_hash is not null)";
         let row: Option<TokenRow> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(hash).bind(now.0).fetch_optional(wire).await?);
+            .bind(hash).bind(now.0).bind(holders == Holders::All).fetch_optional(wire).await?);
         Ok(row.map(TokenRow::token))
     }
 

@@ -199,20 +199,22 @@ impl Link {
         Ok(())
     }
 
-    /// How many runs a person began after a moment, counted up to so many, and when the first of those was.
+    /// How many runs a person began after a moment and until another, counted up to so many, and when the first
+    /// of those was.
     pub async fn begun_by(
         &mut self,
         user: &UserId,
-        after: Timestamp,
+        [after, until]: [Timestamp; 2],
         most: u32,
     ) -> Result<(u32, Timestamp), StoreError> {
         const SQL: &str = "select count(*), coalesce(min(created_at), 0) from (
                 select created_at from run
-                where space_id = $1 and user_id = $2 and created_at > $3
-                order by created_at desc limit $4) as begun";
+                where space_id = $1 and user_id = $2 and created_at > $3 and created_at <= $4
+                order by created_at desc limit $5) as begun";
         let space = self.space.clone();
         let begun: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(user.as_str()).bind(after.0).bind(i64::from(most))
+            .bind(space.as_str()).bind(user.as_str()).bind(after.0).bind(until.0)
+            .bind(i64::from(most))
             .fetch_one(wire).await?);
         Ok(times(begun))
     }
@@ -221,15 +223,16 @@ impl Link {
     pub async fn begun_with(
         &mut self,
         key: &str,
-        after: Timestamp,
+        [after, until]: [Timestamp; 2],
         most: u32,
     ) -> Result<(u32, Timestamp), StoreError> {
         const SQL: &str = "select count(*), coalesce(min(created_at), 0) from (
                 select created_at from run
                 where service_key = $1 and service_key <> '' and created_at > $2
-                order by created_at desc limit $3) as begun";
+                    and created_at <= $3
+                order by created_at desc limit $4) as begun";
         let begun: (i64, i64) = on!(self, wire => sqlx::query_as(SQL)
-            .bind(key).bind(after.0).bind(i64::from(most)).fetch_one(wire).await?);
+            .bind(key).bind(after.0).bind(until.0).bind(i64::from(most)).fetch_one(wire).await?);
         Ok(times(begun))
     }
 

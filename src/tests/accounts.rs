@@ -5,7 +5,7 @@ mod floods;
 mod links;
 mod modes;
 mod people;
-mod rules;
+pub mod rules;
 mod sign_in;
 mod starting;
 mod tokens;

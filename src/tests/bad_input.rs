@@ -240,3 +240,36 @@ async fn nothing_hides_on_the_card_of_a_draft_or_beside_a_refused_text() {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
 }
+
+#[tokio::test]
+async fn what_turns_a_line_is_shown_in_lists_and_in_what_was_found() {
+    let house = House::new().await;
+    let name = "Ann\u{202e}txt\u{1b}[2J";
+    let made = house.call(Method::POST, "/api/storage/personas", json!({"name": name})).await;
+    assert_eq!(made.json()["name"], name, "it comes in, and stays what it is");
+    for (path, text) in [("pages", "body"), ("refs", "text")] {
+        let body = json!({"title": format!("Lamp{name}"), text: "a lamp\u{2066}light"});
+        house.call(Method::POST, &format!("/api/storage/{path}"), body).await.good();
+    }
+    let persona = made.json()["id"].as_str().unwrap().to_owned();
+    let chat = json!({"personaId": persona, "title": format!("Talk{name}")});
+    house.call(Method::POST, "/api/chats", chat).await.good();
+
+    for (path, shown) in [
+        ("/", "Ann⟦U+202E⟧txt⟦U+001B⟧[2J"),
+        ("/chats", "TalkAnn⟦U+202E⟧txt"),
+        ("/knowledge", "LampAnn⟦U+202E⟧txt"),
+        ("/search?q=lamp", "LampAnn⟦U+202E⟧txt"),
+        ("/search?q=lamp", "⟦U+2066⟧light"),
+    ] {
+        let page = house.get(path).await.text;
+        assert!(page.contains(shown), "{path} {shown}: {page}");
+        assert!(!page.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{path}: {page}");
+    }
+    let targets = house.function("find_targets", &[("text", "Ann")]).await;
+    assert!(targets.text.contains("Ann⟦U+202E⟧txt"), "{}", targets.text);
+    let gone =
+        house.send(request(Method::DELETE, &format!("/api/storage/personas/{persona}"), None));
+    assert!(gone.await.status.is_success());
+    assert!(house.get("/bin").await.text.contains("Ann⟦U+202E⟧txt"));
+}

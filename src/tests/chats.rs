@@ -4,7 +4,7 @@ mod background;
 mod branches;
 mod broken;
 mod files;
-mod imports;
+pub mod imports;
 mod line;
 mod pages;
 mod place;

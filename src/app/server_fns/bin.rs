@@ -27,11 +27,18 @@ pub async fn list_bin(
     /// Where to go on.
     after: Option<String>,
 ) -> Result<BinData, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, state::desk};
+    use crate::{
+        domain::{list::PAGE_SIZE, visible::show_in},
+        state::desk,
+    };
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    let page = link.bin(after.as_deref(), PAGE_SIZE).await?;
+    let mut page = link.bin(after.as_deref(), PAGE_SIZE).await?;
+    for one in &mut page.items {
+        show_in([&mut one.title]);
+        show_in(&mut one.of);
+    }
     let (chats, pictures) = link.gone_with_bin().await?;
     Ok(BinData { page, chats, pictures })
 }

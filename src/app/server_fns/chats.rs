@@ -143,15 +143,20 @@ pub async fn list_chats(
     after: Option<String>,
 ) -> Result<Page<ChatSummary>, ApiError> {
     use crate::{
-        domain::list::PAGE_SIZE,
+        domain::{list::PAGE_SIZE, visible::show_in},
         state::{desk, found_chats},
     };
 
     let desk = desk()?;
-    if !words.trim().is_empty() {
-        return found_chats(&desk, persona.as_ref(), &words).await;
+    let mut page = match words.trim() {
+        "" => desk.read().await?.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?,
+        _ => found_chats(&desk, persona.as_ref(), &words).await?,
+    };
+    for chat in &mut page.items {
+        show_in([&mut chat.title, &mut chat.persona_name]);
+        show_in(&mut chat.persona_names);
     }
-    Ok(desk.read().await?.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?)
+    Ok(page)
 }
 
 /// Gives a chat another title.

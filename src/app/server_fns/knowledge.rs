@@ -41,10 +41,17 @@ pub async fn list_entries(
     /// Where to go on.
     after: Option<String>,
 ) -> Result<Page<EntrySummary<String>>, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, state::desk, store::EntryFilter};
+    use crate::{
+        domain::{list::PAGE_SIZE, visible::show_in},
+        state::desk,
+        store::EntryFilter,
+    };
 
     let filter = EntryFilter { after: after.as_deref(), ..EntryFilter::default() };
-    Ok(desk()?.read().await?.entries_of(kind, filter, PAGE_SIZE).await?)
+    let mut page = desk()?.read().await?.entries_of(kind, filter, PAGE_SIZE).await?;
+    let cards = page.items.iter_mut().map(|entry| &mut entry.card);
+    show_in(cards.flat_map(|card| [&mut card.title, &mut card.excerpt]));
+    Ok(page)
 }
 
 /// A page.

@@ -56,7 +56,7 @@ pub async fn list_models() -> Result<ModelSettings, ApiError> {
         abilities: model.abilities().map(str::to_owned).collect(),
     };
     Ok(ModelSettings {
-        services: catalog.services(),
+        services: desk.services(&catalog),
         models: catalog.models().iter().map(named).collect(),
         default_model: catalog.default_model().into(),
     })
@@ -85,7 +85,7 @@ pub async fn save_service(
     let desk = desk()?;
     let (base_url, key_ref) = (base_url.trim().into(), key_ref.trim().into());
     let service = Service { service, label, dialect, base_url, key_ref };
-    desk.agent.put_service_with(&desk.scope, service, key.trim()).await.map(drop)
+    desk.agent.put_service_shown(&desk.scope, service, key.trim()).await.map(drop)
 }
 
 /// Forgets how a service was set up.

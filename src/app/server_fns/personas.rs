@@ -46,11 +46,15 @@ pub async fn list_personas(
     /// Where to go on.
     after: Option<String>,
 ) -> Result<PersonaList, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, state::desk};
+    use crate::{
+        domain::{list::PAGE_SIZE, visible::show_in},
+        state::desk,
+    };
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    let page = link.personas(&search, after.as_deref(), PAGE_SIZE).await?;
+    let mut page = link.personas(&search, after.as_deref(), PAGE_SIZE).await?;
+    show_in(page.items.iter_mut().flat_map(|one| [&mut one.name, &mut one.excerpt]));
     Ok(PersonaList { page, total: link.count_personas().await? })
 }
 

@@ -27,10 +27,20 @@ pub async fn find_things(
     /// Only things of this kind.
     kind: Option<SearchKind>,
 ) -> Result<Found, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, search::Question, state::desk};
+    use crate::{
+        domain::{list::PAGE_SIZE, visible::show_in},
+        search::Question,
+        state::desk,
+    };
 
     let desk = desk()?;
-    desk.search.find(&desk.scope.space, Question { text: &text, kind, limit: PAGE_SIZE }).await
+    let question = Question { text: &text, kind, limit: PAGE_SIZE };
+    let mut found = desk.search.find(&desk.scope.space, question).await?;
+    for hit in &mut found.items {
+        show_in([&mut hit.title]);
+        show_in(hit.snippet.iter_mut().map(|piece| &mut piece.text));
+    }
+    Ok(found)
 }
 
 /// Where one can go: what fits what is being typed, or the personas that changed last.
@@ -39,7 +49,12 @@ pub async fn find_targets(
     /// As it was typed so far.
     text: String,
 ) -> Result<Vec<Target>, ApiError> {
-    use crate::state::{desk, targets};
+    use crate::{
+        domain::visible::show_in,
+        state::{desk, targets},
+    };
 
-    targets(&desk()?, &text).await
+    let mut found = targets(&desk()?, &text).await?;
+    show_in(found.iter_mut().map(|target| &mut target.label));
+    Ok(found)
 }

@@ -3,7 +3,10 @@
 use axum::http::{Method, header};
 use greenroom::{
     accounts::{Access, Mode, Peers, Transport},
-    domain::account::Role,
+    domain::{
+        account::{LOCAL_OWNER, Role, TokenScope},
+        publication::PublishWish,
+    },
     server::Peer,
 };
 
@@ -89,6 +92,52 @@ async fn the_printed_link_opens_one_browser() {
     let browser = house.keeping(&entered);
     assert_eq!(browser.get("/api/storage/personas").await.status, 200);
     assert_eq!(browser.page("/account").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_the_printed_link_opened_is_closed_once_there_are_accounts() {
+    let house = House::new().await.in_mode(Mode::Local(Peers::Link));
+    let path = format!("/enter/{}", house.state.access.open_entrance().unwrap().expose());
+    let entered = house.page(&path).await;
+    assert_eq!(house.keeping(&entered).get("/api/chats").await.status, 200);
+    let program = house.with_token(LOCAL_OWNER, TokenScope::Write).await;
+    assert_eq!(program.get("/api/chats").await.status, 200);
+
+    let house = house.with_accounts(&[("ann", Role::Owner)]).await;
+
+    let browser = house.keeping(&entered);
+    assert_eq!(browser.get("/api/chats").await.error(), error(401, "sign_in", ""));
+    assert_eq!(browser.page("/").await.header("location"), "/login?next=/");
+    assert_eq!(browser.page("/login").await.status, 200);
+    let program = house.with_token(LOCAL_OWNER, TokenScope::Write).await;
+    assert_eq!(program.get("/api/chats").await.error(), error(401, "sign_in", ""));
+    // With a password of their own they come in again.
+    house.state.accounts.set_password(&LOCAL_OWNER.into(), PASSWORD).await.unwrap();
+    assert_eq!(house.signed_in(LOCAL_OWNER).await.get("/api/chats").await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_is_no_trusted_proxy_says_nothing_about_encryption() {
+    let plain = House::new().await;
+    let wish = PublishWish { slug: Some("the-optimist".into()), ..PublishWish::default() };
+    plain.gate().publish(&"optimist".into(), wish).await.unwrap();
+    let house = plain.with_accounts(&[("ann", Role::Owner)]).await;
+    let access = Access::undecided(Transport::Plain, vec!["10.0.0.1".parse().unwrap()]);
+    access.decide(Mode::Accounts);
+    let house = house.with_access(access);
+    let address_from = async |peer: &str| {
+        let mut asked = request(Method::GET, "/p/the-optimist", None);
+        asked.headers_mut().insert("x-forwarded-proto", "https".parse().unwrap());
+        let local = "127.0.0.1:3000".parse().unwrap();
+        asked.extensions_mut().insert(Peer::new(format!("{peer}:1").parse().unwrap(), local));
+        let page = house.send(asked).await;
+        assert_eq!(page.status, 200);
+        let (_, rest) = page.text.split_once("property=\"og:url\" content=\"").unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    };
+
+    assert_eq!(address_from("10.0.0.1").await, "https://127.0.0.1:3000/p/the-optimist");
+    assert_eq!(address_from("10.0.0.2").await, "http://127.0.0.1:3000/p/the-optimist");
 }
 
 #[tokio::test]

@@ -216,3 +216,19 @@ fn on_postgres_it_says_what_to_do_instead() {
 
     assert!(told.contains("pg_dump") && !told.contains("secret"), "{told}");
 }
+
+#[tokio::test]
+async fn what_the_operator_wrote_by_hand_is_named_where_it_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    drop(server(here, "data").await);
+    let told = done(&greenroom(&["backup", "one.zip"], here));
+    assert!(told.ends_with("see docs/operations.md.\n"), "{told}");
+
+    fs::create_dir_all(here.join("data/chat")).unwrap();
+    fs::write(here.join("data/chat/tools.yaml"), "tools: []\n").unwrap();
+    let told = done(&greenroom(&["backup", "two.zip"], here));
+
+    let end = "see docs/operations.md. Nor is ./data/chat/tools.yaml: keep a copy of it.\n";
+    assert!(told.ends_with(end), "{told}");
+}

@@ -11,14 +11,16 @@ use axum::http::Method;
 use greenroom::{
     archive::{Author, Imported, Settings, export_space, import_space},
     changes::Scope,
+    store::Store,
 };
 use serde_json::{Value, json};
+use sqlx::Connection;
 
-use super::{done, greenroom};
+use super::{done, greenroom, refused};
 use crate::{
     hostile::collected,
     restart::{Server, script},
-    support::{House, On, on_both},
+    support::{House, On, on_both, postgres_database},
 };
 
 on_both!(what_goes_out_comes_in_and_goes_out_the_same, hostile_names_lead_nowhere);
@@ -342,4 +344,24 @@ async fn the_program_exports_beside_a_running_server_and_imports_into_an_empty_f
     done(&greenroom(&["import", "out", "--data", "fresh"], here));
     done(&greenroom(&["export", "--dir", "again", "--data", "fresh"], here));
     assert_eq!(files(&here.join("out")), files(&here.join("again")));
+}
+
+#[tokio::test]
+async fn what_only_reads_brings_no_server_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgres_database().await;
+    let arguments = ["export", "--dir", "out", "--database-url", &database];
+
+    let told = refused(&greenroom(&arguments, folder.path()));
+
+    assert!(told.contains("Start a server of this version on it once"), "{told}");
+    let mut wire = sqlx::PgConnection::connect(&database).await.unwrap();
+    let tables: i64 =
+        sqlx::query_scalar("select count(*) from pg_tables where schemaname = 'public'")
+            .fetch_one(&mut wire)
+            .await
+            .unwrap();
+    assert_eq!(tables, 0);
+    Store::open_postgres(&database).unwrap().migrate().await.unwrap();
+    Store::open_postgres(&database).unwrap().require_current().await.unwrap();
 }

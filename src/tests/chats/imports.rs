@@ -15,7 +15,7 @@ use crate::support::{ADDRESS, Answer, House, on_both, request};
 on_both!(a_chat_comes_in_from_a_file_on_the_page);
 
 /// The form on the page with a file in it.
-async fn import(house: &House, file: &str, persona: &str) -> Answer {
+pub async fn import(house: &House, file: &str, persona: &str) -> Answer {
     let part = |name: &str, text: &str| {
         let named = format!("Content-Disposition: form-data; name=\"{name}\"");
         format!("--frontier\r\n{named}\r\n\r\n{text}\r\n")

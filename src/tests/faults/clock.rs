@@ -163,3 +163,25 @@ async fn what_is_said_and_done_stays_in_order_when_the_clock_is_moved() {
     drop(server);
     invariants::hold(&data.join("greenroom.db")).await;
 }
+
+#[tokio::test]
+async fn nobody_waits_for_a_minute_that_is_a_day_ahead_when_the_clock_was_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let said: Vec<Value> = (0..4).map(|at| json!([{"text": format!("Answer {at}.")}])).collect();
+    let script = script(folder.path(), &json!(said));
+    let clock = Clock::new(folder.path());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom"));
+    clock.given_to(command.args(arguments(&folder.path().join("data"), &script)));
+    let server = Server::run(command).await;
+    let limits = json!({"runsPerMinute": 1, "servicePerMinute": 1});
+    assert_eq!(server.ask("PUT", "/api/budgets", Some(&limits)).await.0, 200);
+    let ask = async || {
+        let said = json!({"personaId": "optimist", "message": "Who are you?"});
+        server.ask("POST", "/api/persona-agent/chat", Some(&said)).await.0
+    };
+
+    for offset in ["+1d", "+0", "-1d"] {
+        clock.set(offset);
+        assert_eq!((ask().await, ask().await), (200, 429), "{offset}");
+    }
+}

@@ -16,7 +16,12 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::{OPTIMIST, answered, brief, invariants, rename};
-use crate::{restart::Server, support::House};
+use crate::{
+    restart::Server,
+    support::{House, on_both},
+};
+
+on_both!(a_link_that_reads_writes_nothing);
 
 #[tokio::test]
 async fn a_writer_waits_for_another_program_and_gives_up_in_time() {
@@ -126,4 +131,20 @@ async fn whoever_has_an_account_reads_while_another_program_writes() {
     assert_eq!(browser.get(OPTIMIST).await.status, 200);
     let sessions = house.state.accounts.sessions(&"ann".into()).await.unwrap();
     assert!(sessions[0].used_at.0 >= now, "{sessions:?}");
+}
+
+async fn a_link_that_reads_writes_nothing(house: House) {
+    let mut link = house.read().await;
+    link.set_preference("theme", "dark").await.unwrap_err();
+    drop(link);
+    let mut link = house.read().await;
+    link.end_session(&"nobody".into(), "none").await.unwrap_err();
+    drop(link);
+
+    // The same connections write when they are asked to.
+    let mut link = house.state.store.write(&house.state.scope.space).await.unwrap();
+    link.set_preference("theme", "dark").await.unwrap();
+    link.commit().await.unwrap();
+    let mut link = house.read().await;
+    link.set_preference("theme", "light").await.unwrap_err();
 }

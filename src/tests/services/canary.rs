@@ -108,6 +108,12 @@ async fn a_key_is_in_no_answer_no_page_no_trace_no_log_and_not_in_the_database()
         let good = stage.say("Hello").await;
         assert_eq!(good.error(), "", "{model}");
         runs.push(good.run);
+        // An answer may quote it as well as an error.
+        stage.fake.play([Reply::stream(wire::answer(dialect, "You sent {key}, as if I asked."))]);
+        let echoed = stage.say("Hello").await;
+        assert_eq!(echoed.error(), "", "{model}");
+        assert_eq!(echoed.text(), "You sent …, as if I asked.", "{model}");
+        runs.push(echoed.run);
         for failure in failures(dialect) {
             let told = format!("{model}: {failure:?}");
             let attempts = failure.len();

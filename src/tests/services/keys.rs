@@ -1,13 +1,16 @@
 //! Where keys come from, and what is said when there is none.
 
 use axum::http::Method;
-use greenroom::{domain::account::Role, providers::Dialect};
+use greenroom::{
+    domain::account::{Role, TokenScope},
+    providers::Dialect,
+};
 use serde_json::{Value, json};
 
 use super::{CANARY, Stage, patient, wire};
 use crate::{
     fake_service::{FakeService, Reply},
-    support::error,
+    support::{House, error},
 };
 
 const CLAUDE: &str = "claude-sonnet-5-5";
@@ -169,4 +172,65 @@ async fn with_accounts_no_owner_sends_a_key_of_the_server_elsewhere_or_reaches_w
     put("anthropic", "https://api.anthropic.com", ["env:ANTHROPIC_API_KEY", ""]).await.good();
     assert_eq!(is_ready(&stage).await, true);
     put("mine", "https://elsewhere.test", ["", "c4n4ry-pasted"]).await.good();
+}
+
+#[tokio::test]
+async fn where_a_key_is_found_is_told_to_owners_only() {
+    let stage = stage_with(&[("DATABASE_URL", "c4n4ry-database")], "env:DATABASE_URL").await;
+    let people = [("ann", Role::Owner), ("ed", Role::Editor), ("eve", Role::Viewer)];
+    let house = stage.house.with_accounts(&people).await;
+    let key_refs = async |who: &House| {
+        let services = who.get("/api/services").await.good()["items"].as_array().unwrap().clone();
+        let wanted = ["anthropic", "gemini", "ollama"];
+        let wanted = wanted.map(|name| {
+            services.iter().find(|status| status["service"]["service"] == name).unwrap().clone()
+        });
+        wanted.map(|status| status["service"]["keyRef"].as_str().unwrap().to_owned())
+    };
+
+    let ann = house.signed_in("ann").await;
+    assert_eq!(key_refs(&ann).await, ["env:DATABASE_URL", "env:GEMINI_API_KEY", ""]);
+    assert!(ann.get("/settings").await.text.contains("env:DATABASE_URL"));
+    for who in [
+        house.signed_in("ed").await,
+        house.signed_in("eve").await,
+        house.with_token("ann", TokenScope::Write).await,
+    ] {
+        assert_eq!(key_refs(&who).await, ["…", "…", ""]);
+        let page = who.get("/settings").await;
+        assert_eq!(page.status, 200);
+        assert!(!page.text.contains("DATABASE_URL") && !page.text.contains("_API_KEY"));
+        assert!(!who.function("list_models", &[]).await.text.contains("DATABASE_URL"));
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_moves_a_service_takes_no_key_along_unless_it_is_named_anew() {
+    let variables = [("ANTHROPIC_API_KEY", "c4n4ry-own"), ("OTHER_KEY", "c4n4ry-other")];
+    let stage = stage_with(&variables, "env:ANTHROPIC_API_KEY").await;
+    let other = FakeService::start().await;
+    let save = async |address: &str, key_ref: &str| {
+        let fields = [
+            ("service", "anthropic"),
+            ("label", "Anthropic"),
+            ("dialect", "anthropic"),
+            ("base_url", address),
+            ("key_ref", key_ref),
+        ];
+        let saved = stage.house.function("save_service", &fields).await;
+        assert!(saved.status.is_redirection() || saved.status.is_success(), "{}", saved.text);
+        let services = stage.get("/api/services").await.good()["items"].clone();
+        let mut services = services.as_array().unwrap().iter().map(|status| &status["service"]);
+        let kept = services.find(|service| service["service"] == "anthropic").unwrap();
+        [kept["baseUrl"].as_str().unwrap().to_owned(), kept["keyRef"].as_str().unwrap().to_owned()]
+    };
+    let here = format!("http://{}/v1", stage.fake.address);
+    let there = format!("http://{}", other.address);
+    let own = "env:ANTHROPIC_API_KEY";
+
+    assert_eq!(save(&here, own).await, [here.as_str(), own], "another path is no other origin");
+    assert_eq!(save(&there, own).await, [there.as_str(), ""]);
+    // Whoever names it there means it.
+    assert_eq!(save(&there, own).await, [there.as_str(), own]);
+    assert_eq!(save(&here, "env:OTHER_KEY").await, [here.as_str(), "env:OTHER_KEY"]);
 }
