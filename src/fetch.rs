@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use encoding_rs::Encoding;
 use futures_util::future::BoxFuture;
 use reqwest::{Client, Response, StatusCode, Url, dns, header, redirect::Policy};
 
@@ -28,6 +29,8 @@ const TIME: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// How many redirects are followed.
 const MAX_REDIRECTS: usize = 5;
+/// How far into a page it is looked for the encoding that it names: as far as browsers look.
+const HEAD_BYTES: usize = 1024;
 
 /// Finds the addresses of a name.
 pub type Resolve =
@@ -54,8 +57,10 @@ pub struct Fetched {
     pub host: String,
     /// Its title, as far as it has one.
     pub title: String,
-    /// What it says.
+    /// What it says, as far as a ref holds it.
     pub text: String,
+    /// Whether there is more.
+    pub is_cut: bool,
 }
 
 impl Fetcher {
@@ -234,27 +239,45 @@ async fn read(mut response: Response, host: String) -> Result<Fetched, ApiError>
             return Err(failed(&host, "it is larger than 2 MB"));
         }
     }
-    let said = decode(&bytes, &kind);
+    let said = decode(&bytes, named_encoding(&kind, &bytes, is_html));
     let readable = if is_html {
         html::read(&said)
     } else {
         html::Readable { title: String::new(), text: said.trim().to_owned() }
     };
-    Ok(Fetched {
-        host,
-        title: readable.title.chars().take(TITLE.max_chars).collect(),
-        text: readable.text.chars().take(TEXT.max_chars).collect(),
-    })
+    let mut text = readable.text;
+    let end = text.char_indices().nth(TEXT.max_chars).map(|(end, _)| end);
+    text.truncate(end.unwrap_or(text.len()));
+    let title = readable.title.chars().take(TITLE.max_chars).collect();
+    Ok(Fetched { host, title, text, is_cut: end.is_some() })
 }
 
-/// Bytes as text: UTF-8, unless they are said to be Latin.
-fn decode(bytes: &[u8], kind: &str) -> String {
-    let latin = ["charset=iso-8859-1", "charset=\"iso-8859-1", "charset=windows-1252"];
-    let text = match std::str::from_utf8(bytes) {
-        Err(_) if latin.iter().any(|charset| kind.contains(charset)) => {
-            bytes.iter().map(|byte| char::from(*byte)).collect()
-        }
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+/// The encoding that an answer names: in its header, or else a page near its beginning.
+fn named_encoding(kind: &str, bytes: &[u8], is_html: bool) -> Option<&'static Encoding> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]).to_ascii_lowercase();
+    let by_page = || {
+        let mut tags = head.split("<meta").skip(1).filter_map(|tag| tag.split('>').next());
+        // What could be read so far is not of two bytes a letter.
+        tags.find_map(charset).map(Encoding::output_encoding)
+    };
+    charset(kind).or_else(|| by_page().filter(|_| is_html))
+}
+
+/// The encoding that stands after `charset=`.
+fn charset(text: &str) -> Option<&'static Encoding> {
+    let (_, named) = text.split_once("charset")?;
+    let named = named.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
+    let ends = |letter: char| matches!(letter, '"' | '\'' | ';' | '/') || letter.is_whitespace();
+    Encoding::for_label(named.split(ends).next()?.as_bytes())
+}
+
+/// Bytes as text. What reads as UTF-8 is that, also where something else is said: a server names one encoding
+/// for all that it has.
+fn decode(bytes: &[u8], named: Option<&'static Encoding>) -> String {
+    let text = match (std::str::from_utf8(bytes), named) {
+        (Ok(text), Some(named)) if named.is_ascii_compatible() => text.into(),
+        (Ok(text), None) => text.into(),
+        (_, named) => named.unwrap_or(encoding_rs::UTF_8).decode(bytes).0,
     };
     text.trim_start_matches('\u{feff}').replace('\0', "").replace("\r\n", "\n")
 }

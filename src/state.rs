@@ -36,9 +36,9 @@ use crate::{
         audit::BinnedKind,
         change::{Change, ChangeState, Entity, EntityKind, Op, Outcome},
         error::ApiError,
-        field::unix_lines,
+        field::{grouped, unix_lines},
         id::{ConversationId, RefId},
-        knowledge::{RefFields, URL},
+        knowledge::{RefFields, TEXT, URL},
         model::ServiceStatus,
         proposal::Source,
         search::SearchKind,
@@ -160,23 +160,31 @@ impl Desk {
         self.fetcher.is_on()
     }
 
-    /// Fetches what a ref's address points at, as the ref's next version. What was written in its text
-    /// meanwhile is merged.
-    pub async fn fetch_ref(&self, id: &RefId) -> Result<Outcome, ApiError> {
+    /// Fetches what a ref's address points at, as the ref's next version, and says so where not all of it fits.
+    /// What was written in its text meanwhile is merged.
+    pub async fn fetch_ref(&self, id: &RefId) -> Result<(Outcome, Option<String>), ApiError> {
         let known = self.read().await?.entry::<RefFields>(id).await?;
         if known.fields.url.is_empty() {
             return Err(ApiError::invalid(URL.name, "This ref has no address to fetch from."));
         }
         let fetched = self.fetcher.fetch(&known.fields.url).await?;
+        let cut = fetched.is_cut.then(|| {
+            let most = grouped(TEXT.max_chars);
+            format!("Only the first {most} characters were kept: no more fit.")
+        });
+        let mut reason = format!("Fetched from {}.", fetched.host);
+        if let Some(cut) = &cut {
+            reason = format!("{reason} {cut}");
+        }
         let mut change = Change::new(id, Op::Update)
             .set("text", fetched.text)
             .set("fetchedAt", now().rfc3339())
             .based_on(known.revision)
-            .because(format!("Fetched from {}.", fetched.host));
+            .because(reason);
         if known.fields.title.is_empty() && !fetched.title.is_empty() {
             change = change.set("title", fetched.title);
         }
-        self.gate.submit(change).await
+        Ok((self.gate.submit(change).await?, cut))
     }
 
     /// Takes something out of the bin.

@@ -75,6 +75,9 @@ test("an owner invites a viewer, who looks and changes nothing", async ({ page, 
     await fits(page);
     expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   }
+  const asked = { personaId: "optimist", message: "Change the name to Zed" };
+  const answer = await page.request.post(`${base}/api/persona-agent/chat`, { data: asked });
+  expect(await answer.text()).toContain('"type":"done"');
   const context = await browser.newContext({ javaScriptEnabled });
   const other = await context.newPage();
   await other.goto(link);
@@ -83,10 +86,12 @@ test("an owner invites a viewer, who looks and changes nothing", async ({ page, 
   await other.getByRole("button", { name: "Come in" }).click();
   await expect(other.getByRole("heading", { name: "Personas" })).toBeVisible();
   await expect(other.locator("html")).toHaveAttribute("data-account", "viewer");
-  for (const path of ["/", "/personas/optimist", "/chats", "/bin"]) {
+  for (const path of ["/", "/personas/optimist", "/chats", "/bin", "/inbox"]) {
     await other.goto(`${base}${path}`);
     await expect(other.locator('form[action^="/fn/"]:not([action$="set_theme"]) button:visible')).toHaveCount(0);
   }
+  await expect(other.locator(".draft").first()).toContainText("Zed");
+  await expect(other.locator(".draft .button:visible")).toHaveCount(0);
   expect((await other.request.post(`${base}/api/storage/personas`, { data: { name: "x" } })).status()).toBe(403);
   expect((await other.goto(link))?.status()).toBe(404);
   expect((await other.goto(`${base}/people`))?.status()).toBe(403);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -45,6 +46,15 @@ pub enum Share {
     Whole,
     /// Its beginning.
     Part,
+}
+
+/// What of a thing was read in pieces, at one revision.
+#[derive(Debug)]
+struct Pieces {
+    revision: Revision,
+    read: Vec<Range<usize>>,
+    /// The fields whose ends were not read.
+    unread: Vec<String>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -94,6 +104,8 @@ pub struct ToolDesk {
     recalled: Mutex<HashMap<Entity, Revision>>,
     /// Things too long for the model, of which it was shown the beginning only.
     in_part: Mutex<HashSet<Entity>>,
+    /// Things that were read in pieces.
+    pieces: Mutex<HashMap<Entity, Pieces>>,
     /// What was read in this conversation that nobody here wrote.
     sources: Mutex<Vec<(Heard, Source)>>,
     /// How many drafts this run made.
@@ -120,7 +132,7 @@ impl ToolDesk {
         };
         let gate = Gate::new(agent.store().clone(), scope.space.clone(), actor);
         let (seen, recalled) = (Mutex::default(), Mutex::default());
-        let (in_part, sources) = (Mutex::default(), Mutex::default());
+        let (in_part, pieces, sources) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (drafts, charged) = (AtomicUsize::new(0), AtomicU64::new(0));
         Self {
             agent,
@@ -134,6 +146,7 @@ impl ToolDesk {
             seen,
             recalled,
             in_part,
+            pieces,
             sources,
             drafts,
             charged,
@@ -193,6 +206,37 @@ impl ToolDesk {
     /// Notes that the model was shown no more than the beginning of a thing.
     pub fn show_part(&self, entity: Entity) {
         lock(&self.in_part).insert(entity);
+    }
+
+    /// Notes which piece of a thing the model was shown, and where the fields end that it must know whole
+    /// before it replaces them.
+    pub fn show_piece(
+        &self,
+        entity: Entity,
+        revision: Revision,
+        piece: Range<usize>,
+        ends: Vec<(String, usize)>,
+    ) {
+        self.show(entity.clone(), revision);
+        let mut pieces = lock(&self.pieces);
+        let earlier = pieces.remove(&entity).filter(|earlier| earlier.revision == revision);
+        let mut read = earlier.map(|earlier| earlier.read).unwrap_or_default();
+        read.push(piece);
+        // Pieces that are asked for together come in any order.
+        read.sort_by_key(|piece| piece.start);
+        let reach = |to: usize, piece: &Range<usize>| match piece.start <= to {
+            true => to.max(piece.end),
+            false => to,
+        };
+        let to = read.iter().fold(0, reach);
+        let unread = ends.into_iter().filter(|(_, end)| *end > to).map(|(field, _)| field);
+        let unread = unread.collect();
+        pieces.insert(entity, Pieces { revision, read, unread });
+    }
+
+    /// The fields of a thing of which the model was shown some pieces, but not all.
+    pub fn unread(&self, entity: &Entity) -> Vec<String> {
+        lock(&self.pieces).get(entity).map(|pieces| pieces.unread.clone()).unwrap_or_default()
     }
 
     /// Notes which version the model made of another. It knows that one, unless somebody else wrote after

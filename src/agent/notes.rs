@@ -135,10 +135,10 @@ pub struct Decided {
     taken: Vec<(String, Taken)>,
 }
 
-/// Puts the notes before the last thing a person said.
+/// Puts the notes before the last thing a person said. What became of its drafts is told once only, so it
+/// stands first: when there is too much, the end is left out.
 pub fn add(branch: &mut [Message], context: Option<&str>, tried: &[Decided], decided: &[Decided]) {
     let mut notes = Vec::new();
-    notes.extend(context.map(str::to_owned));
     let lines: Vec<String> = tried.iter().filter_map(told_of_try).collect();
     if !lines.is_empty() {
         let told = "An earlier try at this question already did this; do not do it again:";
@@ -148,6 +148,7 @@ pub fn add(branch: &mut [Message], context: Option<&str>, tried: &[Decided], dec
     if !lines.is_empty() {
         notes.push(format!("What became of your drafts:\n{}", lines.join("\n")));
     }
+    notes.extend(context.map(str::to_owned));
     if notes.is_empty() {
         return;
     }

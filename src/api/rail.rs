@@ -113,6 +113,22 @@ struct DraftPath {
     id: ChangeId,
 }
 
+/// Where a draft's card is shown.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Place {
+    #[default]
+    Rail,
+    Inbox,
+    Workbench,
+}
+
+#[derive(Deserialize)]
+struct Placed {
+    #[serde(default)]
+    place: Place,
+}
+
 /// The rail's content, alone or as a document.
 async fn open(
     State(state): State<AppState>,
@@ -365,9 +381,18 @@ async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<Stri
 }
 
 /// A draft's card.
-async fn draft(desk: Desk, Segments(path): Segments<DraftPath>) -> Result<Html<String>, ApiError> {
+async fn draft(
+    desk: Desk,
+    Segments(path): Segments<DraftPath>,
+    Params(placed): Params<Placed>,
+) -> Result<Html<String>, ApiError> {
     let draft = desk.gate.proposal(&path.id).await?;
-    Ok(Html(html(move || view! { <DraftCard draft place="rail"/> }.into_any())))
+    let place = match placed.place {
+        Place::Rail => "rail",
+        Place::Inbox => "inbox",
+        Place::Workbench => "workbench",
+    };
+    Ok(Html(html(move || view! { <DraftCard draft place/> }.into_any())))
 }
 
 /// An answer while it is being given.

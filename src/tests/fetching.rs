@@ -29,7 +29,10 @@ use crate::{
     support::{Answer, House, error, on_both},
 };
 
-on_both!(the_text_of_a_ref_is_fetched_as_its_next_version);
+on_both!(
+    the_text_of_a_ref_is_fetched_as_its_next_version,
+    a_text_that_is_longer_than_a_ref_is_cut_and_that_is_said,
+);
 
 /// A server on a loopback port: what it gives, and how often it was asked.
 struct Site {
@@ -154,6 +157,71 @@ async fn the_text_of_a_ref_is_fetched_as_its_next_version(house: House) {
     assert!(!page.contains("fetch-ref") && !page.contains("or fetch it"), "{page}");
     assert_eq!(fetch(&off, "tea").await.error(), error(403, "denied", ""));
     assert_eq!(site.asked(), 2);
+}
+
+async fn a_text_that_is_longer_than_a_ref_is_cut_and_that_is_said(house: House) {
+    let letters = |count: usize| {
+        get(async move || answer(&[(header::CONTENT_TYPE, "text/plain")], "é".repeat(count)))
+    };
+    let routes = Router::new().route("/long", letters(500_001)).route("/fits", letters(500_000));
+    let site = Site::start(routes).await;
+    let house = house.fetching(fetcher(&site));
+    for id in ["long", "fits"] {
+        make(&house, id, json!({"url": site.url("good.test", &format!("/{id}"))})).await;
+    }
+
+    let long = house.function("fetch_ref", &[("id", "long")]).await.good();
+    let fits = house.function("fetch_ref", &[("id", "fits")]).await.good();
+
+    let cut = "Only the first 500\u{202f}000 characters were kept: no more fit.";
+    assert_eq!((&long["told"], &long["revision"]), (&json!(cut), &json!(2)));
+    assert_eq!((&fits["told"], &fits["revision"]), (&Value::Null, &json!(2)));
+    let versions = house.get("/api/storage/refs/long/versions").await.good();
+    let reason = format!("Fetched from good.test. {cut}");
+    assert_eq!(versions["items"][0]["reason"], json!(reason));
+    let versions = house.get("/api/storage/refs/fits/versions").await.good();
+    assert_eq!(versions["items"][0]["reason"], "Fetched from good.test.");
+    let kept = house.get("/api/storage/refs/long").await.good();
+    assert_eq!(kept["text"].as_str().unwrap().chars().count(), 500_000);
+}
+
+#[tokio::test]
+async fn a_text_is_read_in_the_encoding_that_its_server_or_the_page_names() {
+    let (html, plain) = ("text/html", "text/plain");
+    let page = |meta: &str, words: &[u8]| {
+        [&b"<html><head>"[..], meta.as_bytes(), b"</head><p>", words, b"</p>"].concat()
+    };
+    let http_equiv = "<META http-equiv=\"Content-Type\" content=\"text/html; charset=GB2312\">";
+    let cases: Vec<(&'static str, Vec<u8>, &str)> = vec![
+        ("text/plain; charset=Shift_JIS", b"\x82\xb1\x82\xf1".into(), "こん"),
+        ("text/plain; charset=\"windows-1251\"; x=y", b"\xcc\xe8\xf0".into(), "Мир"),
+        ("text/plain; charset=ISO-8859-1", b"\x93caf\xe9\x94".into(), "“café”"),
+        ("text/plain; charset=utf-16le", b"c\0a\0f\0\xe9\0".into(), "café"),
+        ("text/plain; charset=iso-2022-jp", b"\x1b$B$3$s\x1b(B".into(), "こん"),
+        (html, page("<meta charset=windows-1252>", b"caf\xe9"), "café"),
+        (html, page("<meta name=x><meta charset='euc-kr' />", b"\xc7\xd1"), "한"),
+        (html, page(http_equiv, b"\xd6\xd0"), "中"),
+        ("text/html; charset=utf-8", page("<meta charset=koi8-r>", "Мир".as_bytes()), "Мир"),
+        // Only a page names its own, and a wrong name does no harm.
+        (plain, b"<meta charset=koi8-r> caf\xe9".into(), "<meta charset=koi8-r> caf\u{fffd}"),
+        ("text/plain; charset=iso-8859-1", "café".into(), "café"),
+        ("text/plain; charset=nonsense", "café".into(), "café"),
+        (html, page("<meta charset=utf-16>", "café".as_bytes()), "café"),
+        (plain, b"\xff\xfec\0a\0f\0".into(), "caf"),
+    ];
+    let mut routes = Router::new();
+    for (number, (kind, body, _)) in cases.iter().enumerate() {
+        let (kind, body) = (*kind, body.clone());
+        let give = get(async move || answer(&[(header::CONTENT_TYPE, kind)], body));
+        routes = routes.route(&format!("/{number}"), give);
+    }
+    let site = Site::start(routes).await;
+    let fetcher = fetcher(&site);
+
+    for (number, (kind, _, expected)) in cases.iter().enumerate() {
+        let fetched = fetcher.fetch(&site.url("good.test", &format!("/{number}"))).await.unwrap();
+        assert_eq!((fetched.text.as_str(), fetched.is_cut), (*expected, false), "{number}: {kind}");
+    }
 }
 
 #[tokio::test]

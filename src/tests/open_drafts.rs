@@ -26,6 +26,7 @@ on_both!(
     two_drafts_about_one_thing_are_accepted_at_once,
     a_draft_about_something_in_the_bin_says_so_and_its_conversation_can_be_read,
     a_draft_that_was_accepted_in_part_says_so,
+    a_card_stands_where_it_is_asked_for_and_has_its_keys_in_a_conflict_too,
 );
 
 const PROMPT: &str = "Be brief and kind.\nAsk once.\nNever shout.";
@@ -193,6 +194,27 @@ async fn a_draft_about_something_in_the_bin_says_so_and_its_conversation_can_be_
     assert!(gone.text.starts_with("<!DOCTYPE html>") && gone.text.contains("does not exist"));
     let page = house.get("/inbox").await.text;
     assert!(page.contains("Nothing waits for you."), "{page}");
+}
+
+async fn a_card_stands_where_it_is_asked_for_and_has_its_keys_in_a_conflict_too(house: House) {
+    let id = house.persona("ann", PROMPT).await;
+    let clash = draft(&house, &id, "systemPrompt", &PROMPT.replace("brief", "terse"), 1).await;
+    let card = async |place: &str| house.get(&format!("/rail/drafts/{clash}{place}")).await.text;
+    let keys = |card: &str| -> Vec<String> {
+        let keys = card.split("data-key=\"").skip(1);
+        keys.map(|rest| rest.chars().take(1).collect()).collect()
+    };
+
+    let waiting = card("?place=inbox").await;
+    assert!(waiting.contains(&format!("id=\"inbox-draft-{clash}\"")), "{waiting}");
+    assert_eq!(keys(&waiting), ["a", "e", "r"]);
+    write(&house, &id, &PROMPT.replace("brief", "short")).await;
+
+    let clashing = card("?place=workbench").await;
+    assert!(clashing.contains(&format!("id=\"workbench-draft-{clash}\"")), "{clashing}");
+    assert_eq!(keys(&clashing), ["e", "a", "r"]);
+    let card = card("").await;
+    assert!(card.contains(&format!("id=\"rail-draft-{clash}\"")), "{card}");
 }
 
 async fn a_draft_that_was_accepted_in_part_says_so(house: House) {

@@ -220,6 +220,17 @@ async fn several_drafts_are_decided_on_and_taken_back_at_once(house: House) {
     let rejected = house.function("decide_drafts", &both).await.good();
     assert_eq!(rejected["told"], "2 rejected.");
     undo(&rejected).await;
+    // Where something is written on a card, the person decides there.
+    let some = [("ids[0]", refused.as_str()), ("left[0]", again.as_str()), ("decision", "reject")];
+    let rejected = house.function("decide_drafts", &some).await.good();
+    let told = "1 rejected. 1 left out, as you have written on them: decide on them there.";
+    assert_eq!(rejected["told"], told);
+    assert_eq!(state(&again).await, ChangeState::Pending);
+    undo(&rejected).await;
+    let left = [("left[0]", again.as_str()), ("decision", "approve")];
+    let none = house.function("decide_drafts", &left).await;
+    let told = "You have written on what is marked: decide on it there.";
+    assert!(!none.status.is_success() && none.text.contains(told), "{}", none.text);
     assert_eq!(
         (state(&refused).await, state(&again).await),
         (ChangeState::Pending, ChangeState::Pending)

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::written_thing;
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     },
     changes::to_fields,
     domain::{
-        change::{Change, Entity, EntityKind, Fields, Op},
+        change::{Change, Entity, EntityKind, Fields, Op, field_label},
         knowledge::TaskStatus,
     },
     store::new_id,
@@ -31,7 +32,7 @@ pub struct Input {
     /// Which thing, for update and delete.
     #[serde(default)]
     entity_id: Option<String>,
-    /// Why, in one sentence to the person.
+    /// Why, in one sentence to the person, at most 500 characters.
     #[serde(default)]
     reason: String,
     /// The fields of a persona.
@@ -90,13 +91,13 @@ struct PersonaWish {
     /// A line of up to 200 characters; needed for a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// What the model that plays it is told.
+    /// What the model that plays it is told, at most 100 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system_prompt: Option<String>,
-    /// How it looks.
+    /// How it looks, at most 10 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     appearance: Option<String>,
-    /// For its author; no model reads it.
+    /// For its author; no model reads it. At most 20 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     notes: Option<String>,
 }
@@ -108,9 +109,12 @@ struct TestInputWish {
     /// The persona it belongs to: needed for a new one, left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     persona_id: Option<String>,
-    /// What is said to the persona, in the words of a visitor.
+    /// What is said to the persona, in the words of a visitor, at most 50 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<String>,
+    /// What a good answer does, for whoever judges it, at most 2 000 characters; empty for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
 }
 
 /// What can be said of a page.
@@ -120,7 +124,7 @@ struct PageWish {
     /// A line of up to 200 characters; needed for a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Markdown. [[Title]] links to another page or to a persona.
+    /// Markdown, at most 200 000 characters. [[Title]] links to another page or to a persona.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<String>,
 }
@@ -129,16 +133,16 @@ struct PageWish {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RefWish {
-    /// Where it is, with http or https; may be empty when there is a text.
+    /// Where it is, with http or https, at most 2 000 characters; may be empty when there is a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// What it is called.
+    /// What it is called, a line of up to 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// What to remember of it.
+    /// What to remember of it, at most 20 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// What it says.
+    /// What it says, at most 500 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
@@ -153,10 +157,10 @@ struct TaskWish {
     /// How it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<TaskStatus>,
-    /// The day by which it should be done, like 2026-12-31.
+    /// The day by which it should be done, like 2026-12-31; empty for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     due: Option<String>,
-    /// What else there is to say.
+    /// What else there is to say, at most 20 000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -191,6 +195,15 @@ impl Tool for ProposeChange {
                     let told = format!("Read the {} before you change it.", kind.noun());
                     return Err(ToolError::TellModel(told));
                 };
+                let unread = desk.unread(&entity);
+                if let Some(field) = fields.keys().find(|field| unread.contains(field)) {
+                    let told = format!(
+                        "You were shown only a part of the {}, so replacing it whole would lose the \
+                         rest. Read it to its end first.",
+                        field_label(field)
+                    );
+                    return Err(ToolError::TellModel(told));
+                }
                 Change::new(entity, Op::Update).with(fields).based_on(seen)
             }
             Wish::Delete => Change::new(Entity::new(kind, &id), Op::Delete),
@@ -211,12 +224,19 @@ impl Input {
         fn given<W: Serialize>(wish: Option<W>) -> Result<Option<Fields>, ToolError> {
             Ok(wish.map(|wish| to_fields(&wish)).transpose()?)
         }
+        let task = given(self.task)?.map(|mut fields| {
+            // An empty day is none.
+            if let Some(due) = fields.get_mut("due").filter(|due| **due == "") {
+                *due = Value::Null;
+            }
+            fields
+        });
         let all = [
             (Subject::Persona, given(self.persona)?),
             (Subject::TestInput, given(self.test_input)?),
             (Subject::Page, given(self.page)?),
             (Subject::Ref, given(self.r#ref)?),
-            (Subject::Task, given(self.task)?),
+            (Subject::Task, task),
         ];
         let mut given = all.into_iter().filter_map(|(kind, fields)| Some((kind, fields?)));
         match (given.next(), given.next(), self.op) {
@@ -231,6 +251,48 @@ impl Input {
                 "Give the fields of the {} and of nothing else, at least one.",
                 EntityKind::from(self.entity_type).noun()
             ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::tools::companion_tools,
+        domain::{
+            change::REASON,
+            field::{TextField, grouped},
+            knowledge::{BODY, NOTE, TEXT, TITLE, URL},
+            persona::{APPEARANCE, NAME, NOTES, SYSTEM_PROMPT},
+            test_input::{CHECK, CONTENT},
+        },
+    };
+
+    #[test]
+    fn the_model_is_told_how_long_each_text_may_be() {
+        let tools = companion_tools();
+        let spec = tools.specs().iter().find(|spec| spec.name == ProposeChange::NAME).unwrap();
+        let told = |thing: &str, field: &TextField| -> String {
+            let wish = format!("/properties/{thing}/properties/{}/description", field.name);
+            let input = format!("/properties/{}/description", field.name);
+            let path = if thing.is_empty() { input } else { wish };
+            let told = spec.schema.pointer(&path).and_then(Value::as_str);
+            told.unwrap_or_else(|| panic!("nothing at {path} of {}", spec.schema)).to_owned()
+        };
+        for (thing, fields) in [
+            ("", &[REASON][..]),
+            ("persona", &[NAME, SYSTEM_PROMPT, APPEARANCE, NOTES]),
+            ("testInput", &[CONTENT, CHECK]),
+            ("page", &[TITLE, BODY]),
+            ("ref", &[URL, TITLE, NOTE, TEXT]),
+            ("task", &[TITLE, NOTE]),
+        ] {
+            for field in fields {
+                let most = grouped(field.max_chars).replace('\u{202f}', " ");
+                let told = told(thing, field);
+                assert!(told.contains(&format!("{most} characters")), "{thing}: {told}");
+            }
         }
     }
 }

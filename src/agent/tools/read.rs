@@ -1,11 +1,13 @@
 //! Reading one thing whole, in pieces if it is long.
 
+use std::ops::Range;
+
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::get_test_input::hear_test_inputs;
+use super::{get_persona::CUT_BYTES, get_test_input::hear_test_inputs};
 use crate::{
     agent::{
         desk::{CallDesk, Heard, ToolDesk},
@@ -16,11 +18,12 @@ use crate::{
         change::{Entity, EntityKind, Fields, field_label},
         error::ApiError,
         id::ConversationId,
+        knowledge::TITLE,
         proposal::Source,
     },
 };
 
-/// How much of a thing is told at once, in letters.
+/// How much of a thing is told at once, in letters, where the model can be told so much.
 const PIECE_CHARS: usize = 20_000;
 /// How much of what was said in a chat can be read so, from its beginning.
 const MAX_SAID_BYTES: usize = 4_000_000;
@@ -28,6 +31,8 @@ const MAX_SAID_BYTES: usize = 4_000_000;
 const UNTOLD: [&str; 4] = ["position", "roleplayData", "face", "titledBy"];
 /// What was said in a chat, as if it were a field.
 const MESSAGES: &str = "messages";
+/// What stands between two fields.
+const BETWEEN: &str = "\n\n";
 
 /// Reads a persona, test input, page, ref, task or chat as it is now: all its fields, by name, and what
 /// was said in a chat on the branch that is in use. A long one comes in pieces: go on with the offset
@@ -55,10 +60,8 @@ impl Tool for Read {
     async fn run(&self, input: Input, desk: &CallDesk<'_>) -> Result<ToolOutput, ToolError> {
         let entity = Entity::new(input.entity_type, &input.entity_id);
         let head = desk.head(&entity).await?;
-        let mut text = told(&head.fields);
-        if head.binned {
-            text.insert_str(0, "(It lies in the bin.)\n\n");
-        }
+        let binned = if head.binned { "(It lies in the bin.)\n\n" } else { "" };
+        let mut text = format!("{binned}{}", told(&head.fields));
         let mut inputs = Vec::new();
         if entity.kind == EntityKind::Persona {
             inputs = desk.read().await?.test_inputs(&entity.id.as_str().into()).await?;
@@ -85,10 +88,9 @@ impl Tool for Read {
         if !is_from_elsewhere(&mut desk.read().await?, &entity).await? {
             words = None;
         }
-        desk.show(entity.clone(), head.revision);
         let noun = entity.kind.noun();
         let mut sources: Vec<Source> = words
-            .and_then(|words| source(entity, &head.fields, &words, &text, input.offset))
+            .and_then(|words| source(entity.clone(), &head.fields, &words, &text, input.offset))
             .into_iter()
             .collect();
         desk.hear(Heard::Read, sources.iter().cloned());
@@ -100,8 +102,11 @@ impl Tool for Read {
             ),
         };
         sources.extend(hear_test_inputs(desk, &inputs).await?);
-        let text = format!("{warning}{}", piece(&text, input.offset));
-        Ok(ToolOutput { text, change: None, sources })
+        let most = desk.most.saturating_sub(warning.len());
+        let (told, read) = piece(&text, input.offset, most);
+        let ends = ends(&head.fields, binned.chars().count());
+        desk.show_piece(entity, head.revision, read, ends);
+        Ok(ToolOutput { text: format!("{warning}{told}"), change: None, sources })
     }
 }
 
@@ -124,33 +129,62 @@ async fn said(desk: &ToolDesk, chat: &ConversationId) -> Result<String, ToolErro
     Ok(page.split_once("\n\n").map(|(_, said)| said.trim_end().to_owned()).unwrap_or_default())
 }
 
-/// All fields, by name.
-fn told(fields: &Fields) -> String {
+/// All fields that say something, by name.
+fn texts(fields: &Fields) -> impl Iterator<Item = (&String, String)> {
     let told = fields.iter().filter(|(field, _)| !UNTOLD.contains(&field.as_str()));
-    let told = told.filter_map(|(field, value)| {
+    told.filter_map(|(field, value)| {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Null => return None,
             other => other.to_string(),
         };
-        (!text.is_empty()).then(|| headed(field, &text))
-    });
-    told.collect::<Vec<_>>().join("\n\n")
+        (!text.is_empty()).then_some((field, text))
+    })
+}
+
+fn told(fields: &Fields) -> String {
+    texts(fields).map(|(field, text)| headed(field, &text)).collect::<Vec<_>>().join(BETWEEN)
+}
+
+/// Where the fields end in what is told of them, after so many letters. A line can be replaced without
+/// having been read.
+fn ends(fields: &Fields, after: usize) -> Vec<(String, usize)> {
+    let mut at = after;
+    let mut ends = Vec::new();
+    for (field, text) in texts(fields) {
+        at += headed(field, &text).chars().count();
+        if text.chars().count() > TITLE.max_chars {
+            ends.push((field.clone(), at));
+        }
+        at += BETWEEN.len();
+    }
+    ends
 }
 
 fn headed(field: &str, text: &str) -> String {
     format!("## {field} ({})\n{text}", field_label(field))
 }
 
-/// The piece of a text that begins at a letter, and where the next begins.
-fn piece(text: &str, offset: usize) -> String {
-    let total = text.chars().count();
-    let piece: String = text.chars().skip(offset).take(PIECE_CHARS).collect();
-    let end = offset.saturating_add(PIECE_CHARS);
-    match end < total {
-        true => format!("{piece}\n\n… ({total} letters in all; go on with offset {end})"),
-        false => piece,
+/// The piece of a text that begins at a letter and fits into so many bytes, with where the next begins; and
+/// which letters it has.
+fn piece(text: &str, offset: usize, most: usize) -> (String, Range<usize>) {
+    let begins = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+    let rest = &text[begins..];
+    let letters = rest.chars().count();
+    if letters <= PIECE_CHARS && rest.len() <= most {
+        return (rest.to_owned(), offset..offset + letters);
     }
+    let mut bytes = 0;
+    let fits = |letter: &char| {
+        bytes += letter.len_utf8();
+        bytes <= most.saturating_sub(CUT_BYTES)
+    };
+    // With the next letter at the least, it goes on.
+    let fitting = rest.chars().take(PIECE_CHARS).take_while(fits).count().max(1);
+    let piece: String = rest.chars().take(fitting).collect();
+    let (end, total) = (offset + fitting, offset + letters);
+    let told = format!("{piece}\n\n… ({total} letters in all; go on with offset {end})");
+    (told, offset..end)
 }
 
 /// What a ref says, or what was imported, was written elsewhere: the beginning of what was read of its
@@ -187,15 +221,54 @@ fn source(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::tool::MAX_RESULT_BYTES;
 
     #[test]
     fn a_long_text_comes_in_pieces_that_join() {
         let text = "é".repeat(PIECE_CHARS + 5);
 
-        let first = piece(&text, 0);
+        let (first, read) = piece(&text, 0, MAX_RESULT_BYTES);
         assert!(first.ends_with("(20005 letters in all; go on with offset 20000)"), "{first}");
-        assert_eq!(piece(&text, PIECE_CHARS), "é".repeat(5));
-        assert_eq!(piece(&text, 99_999), "");
+        assert_eq!(read, 0..PIECE_CHARS);
+        let rest = ("é".repeat(5), PIECE_CHARS..PIECE_CHARS + 5);
+        assert_eq!(piece(&text, PIECE_CHARS, MAX_RESULT_BYTES), rest);
+        assert_eq!(piece(&text, 99_999, MAX_RESULT_BYTES), (String::new(), 99_999..99_999));
+    }
+
+    #[test]
+    fn a_piece_is_no_longer_than_what_the_model_can_be_told_and_says_where_to_go_on() {
+        let text: String = (0..400).map(|number| format!("{number} 字")).collect();
+        let (mut whole, mut offset) = (String::new(), 0);
+
+        while offset < text.chars().count() {
+            let (told, read) = piece(&text, offset, 500);
+            assert!(told.len() <= 500, "{} bytes", told.len());
+            let total = text.chars().count();
+            let next = format!("\n\n… ({total} letters in all; go on with offset {})", read.end);
+            whole.push_str(if read.end < total {
+                told.strip_suffix(&next).unwrap()
+            } else {
+                &told
+            });
+            offset = read.end;
+        }
+
+        assert_eq!(whole, text);
+        assert_eq!(piece(&text, 0, 0).1, 0..1, "it goes on all the same");
+    }
+
+    #[test]
+    fn the_ends_of_the_long_fields_are_where_they_end_in_what_is_told() {
+        let long = "字".repeat(TITLE.max_chars + 1);
+        let fields = serde_json::json!({"note": long, "text": long, "title": "Found", "url": ""});
+        let fields = fields.as_object().unwrap().clone();
+        let text = told(&fields);
+
+        let ends = ends(&fields, 0);
+
+        let begins = |field: &str| text.split(&format!("## {field} ")).next().unwrap();
+        let end = |next: &str| begins(next).chars().count() - BETWEEN.len();
+        assert_eq!(ends, [("note".into(), end("text")), ("text".into(), end("title"))]);
     }
 
     #[test]
@@ -211,7 +284,8 @@ mod tests {
 
         assert_eq!(passage(0), "a".repeat(PASSAGE_CHARS));
         let later = passage(PIECE_CHARS);
-        assert!(piece(&text, PIECE_CHARS).starts_with(&later), "{later}");
+        let (piece, _) = piece(&text, PIECE_CHARS, MAX_RESULT_BYTES);
+        assert!(piece.starts_with(&later), "{later}");
         assert!(later.ends_with('b') && later.chars().count() == PASSAGE_CHARS, "{later}");
         assert!(passage(text.chars().count() - 5).ends_with("Found"));
     }

@@ -238,7 +238,7 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
                 let label = field_label(field).to_owned();
                 view! {
                     <div class="both">
-                        <label>
+                        <label data-key="e">
                             "The draft’s " {label}
                             <textarea name=format!("patch[{field}]") rows="8" inner_html=written(yours)></textarea>
                         </label>
@@ -250,7 +250,7 @@ fn InConflict(draft: Proposal, place: &'static str) -> impl IntoView {
                     <WrittenOut text=yours.clone()/>
                 }
             }).collect_view()}
-            <p><button class="button" name="take" value="edited">"Save the draft’s text"</button></p>
+            <p><button class="button" name="take" value="edited" data-key="a">"Save the draft’s text"</button></p>
         </form>
         <Reject draft place/>
     }

@@ -280,7 +280,12 @@ impl Talk {
             self.answered(run);
         }
         match news.topic {
-            Topic::Change => {
+            // Also where the panel was never open: what ends while nobody listens is compared with this.
+            Topic::Missed if self.running.read_untracked().is_none() => {
+                self.load(if loaded { &shown.conversation } else { "" });
+            }
+            // What is followed tells nothing of the drafts above it.
+            Topic::Change | Topic::Missed => {
                 for draft in platform::drafts_told_of(news) {
                     platform::put_draft(&draft, Box::new(move || self.weigh()));
                 }
@@ -304,11 +309,7 @@ impl Talk {
                     self.load(&shown.conversation);
                 }
             }
-            // Also where the panel was never open: what ends while nobody listens is compared with this.
-            Topic::Missed if self.running.read_untracked().is_none() => {
-                self.load(if loaded { &shown.conversation } else { "" });
-            }
-            Topic::Missed | Topic::Chat | Topic::Picture => {}
+            Topic::Chat | Topic::Picture => {}
         }
     }
 

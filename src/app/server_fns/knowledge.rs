@@ -105,15 +105,27 @@ pub async fn open_ref(
     Ok(RefData { entry, can_fetch: desk.can_fetch() })
 }
 
+/// What came of fetching a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchedText {
+    /// What came of the change.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What the person must know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
+}
+
 /// Fetches the text that a ref's address points at.
 #[server(prefix = "/fn", endpoint = "fetch_ref")]
 pub async fn fetch_ref(
     /// Which one.
     id: RefId,
-) -> Result<Outcome, ApiError> {
+) -> Result<FetchedText, ApiError> {
     use crate::state::desk;
 
-    desk()?.fetch_ref(&id).await
+    let (outcome, told) = desk()?.fetch_ref(&id).await?;
+    Ok(FetchedText { outcome, told })
 }
 
 /// A task.

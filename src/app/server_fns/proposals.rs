@@ -106,12 +106,15 @@ pub struct DecidedDrafts {
 }
 
 /// Decides on several drafts alike, and says on how many, and why not on the others; one that does not
-/// fit any more is left as a conflict.
+/// fit any more is left as a conflict, and one on which the person has written something is left to them.
 #[server(prefix = "/fn", endpoint = "decide_drafts")]
 pub async fn decide_drafts(
     /// Which ones.
     #[server(default)]
     ids: Vec<ChangeId>,
+    /// Which others are marked, with something written on their cards.
+    #[server(default)]
+    left: Vec<ChangeId>,
     /// `approve` or `reject`.
     decision: String,
     /// Why, when they are rejected.
@@ -121,7 +124,11 @@ pub async fn decide_drafts(
     use crate::{domain::proposal::Approval, state::desk};
 
     if ids.is_empty() {
-        return Err(ApiError::invalid("ids", "Mark at least one draft first."));
+        let rule = match left.is_empty() {
+            true => "Mark at least one draft first.",
+            false => "You have written on what is marked: decide on it there.",
+        };
+        return Err(ApiError::invalid("ids", rule));
     }
     let gate = desk()?.gate;
     let (mut decided, mut refused) = (Vec::new(), Vec::new());
@@ -144,6 +151,12 @@ pub async fn decide_drafts(
             format!("{} {verb}, {} could not be: {error}", decided.len(), refused.len())
         }
         None => format!("{} {verb}.", decided.len()),
+    };
+    let told = match left.len() {
+        0 => told,
+        left => {
+            format!("{told} {left} left out, as you have written on them: decide on them there.")
+        }
     };
     let change_id = decided.join(",");
     Ok(DecidedDrafts { decided: decided.len(), refused: refused.len(), told, change_id })

@@ -134,6 +134,28 @@ async fn the_model_is_told_what_became_of_its_drafts() {
 }
 
 #[tokio::test]
+async fn what_became_of_drafts_is_told_whole_beside_a_long_passage_that_was_marked() {
+    let (house, fake) = house().await;
+    let page = made(&house, "pages", json!({"title": "Harbour", "body": "x"})).await;
+    let task = json!({"op": "create", "entityType": "task", "task": {"title": "Ring the bell"}});
+    fake.play([proposing(&task), saying("Drafted.")]);
+    let draft = say(&house, "Think of a task").await.drafts().remove(0);
+    let path = format!("/api/pending-changes/{draft}/reject");
+    house.call(Method::POST, &path, json!({"reason": "It is broken."})).await.good();
+
+    fake.play([saying("I see.")]);
+    let view = json!({"entityType": "page", "entityId": page});
+    // Three bytes each, so that all of them are more than is told beside a question.
+    let marked = "港".repeat(8_000);
+    say_of(&house, json!({"content": "So?", "view": view, "selection": marked})).await;
+
+    let heard = heard(&fake);
+    let told = format!("(draft {draft}): rejected; the person said: It is broken.");
+    assert!(heard.contains(&told), "{told} is not in {heard}");
+    assert!(heard.contains("港港") && heard.contains(" more bytes were left out)"), "{heard}");
+}
+
+#[tokio::test]
 async fn the_model_is_told_which_fields_the_person_took_and_which_they_reworded() {
     let (house, fake) = house().await;
     let page = |title: &str| json!({"op": "create", "entityType": "page", "page": {"title": title, "body": "Wet."}});

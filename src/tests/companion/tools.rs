@@ -11,6 +11,8 @@ on_both!(
     what_is_read_comes_whole_in_pieces_that_join,
     everything_can_be_proposed_to_be_made_changed_and_deleted,
     a_ref_without_an_address_and_a_test_input_are_proposed_with_all_that_they_are,
+    the_due_date_of_a_task_can_be_taken_away,
+    what_was_read_in_part_is_replaced_only_once_it_was_read_to_its_end,
     an_update_of_something_that_moved_is_merged_when_it_is_accepted,
     the_tier_of_the_companion_never_lets_it_apply_anything,
 );
@@ -164,6 +166,50 @@ async fn everything_can_be_proposed_to_be_made_changed_and_deleted(house: House)
     assert_eq!(by_companion.filter(|entry| entry.run_id.is_some()).count(), 15);
 }
 
+async fn the_due_date_of_a_task_can_be_taken_away(house: House) {
+    let task = made(&house, "tasks", json!({"title": "Wait", "due": "2026-12-31"})).await;
+    let update =
+        json!({"op": "update", "entityType": "task", "entityId": task, "task": {"due": ""}});
+
+    let told = say(&playing(&house, json!([read("task", &task), propose(update)])), "Later").await;
+    let drafts = told.drafts();
+    assert_eq!(drafts.len(), 1, "{:?}", trace(&house).await);
+    accept(&house, &drafts[0]).await;
+
+    let task = house.get(&format!("/api/storage/tasks/{task}")).await.good();
+    assert_eq!((&task["due"], &task["revision"]), (&Value::Null, &json!(2)));
+}
+
+async fn what_was_read_in_part_is_replaced_only_once_it_was_read_to_its_end(house: House) {
+    let text = "Fog is wet. ".repeat(2_000);
+    let found = made(&house, "refs", json!({"title": "Fog", "note": "Mine.", "text": text})).await;
+    let further = json!(["read", {"entityType": "ref", "entityId": found, "offset": 20_000}]);
+    let update = |fields: Value| {
+        propose(json!({"op": "update", "entityType": "ref", "entityId": found, "ref": fields}))
+    };
+    let replaced = || update(json!({"text": "Fog is dry."}));
+
+    let told = called(
+        &house,
+        json!([
+            read("ref", &found),
+            replaced(),
+            update(json!({"title": "Wet fog", "note": "It is wet."})),
+            further,
+            replaced(),
+        ]),
+    )
+    .await;
+
+    let told: Vec<(&str, &str)> =
+        told.iter().map(|(_, status, result)| (status.as_str(), result.as_str())).collect();
+    let refused = "You were shown only a part of the text, so replacing it whole would lose the rest. \
+                   Read it to its end first.";
+    assert_eq!(told[1], ("failed", refused));
+    let statuses: Vec<&str> = told.iter().map(|(status, _)| *status).collect();
+    assert_eq!(statuses, ["done", "failed", "done", "done", "done"], "{told:?}");
+}
+
 async fn an_update_of_something_that_moved_is_merged_when_it_is_accepted(house: House) {
     let page = made(&house, "pages", json!({"title": "Plan", "body": "One two three."})).await;
     let path = format!("/api/storage/pages/{page}");
@@ -219,7 +265,8 @@ async fn a_ref_without_an_address_and_a_test_input_are_proposed_with_all_that_th
 ) {
     let persona = house.persona("ann", "Be kind.").await;
     let text = json!({"title": "Found", "text": "Fog is wet."});
-    let input = json!({"personaId": persona, "content": "Where is it?"});
+    let input =
+        json!({"personaId": persona, "content": "Where is it?", "check": "Says where it is."});
     let calls = json!([
         ["propose_change", {"op": "create", "entityType": "ref", "ref": text}],
         ["propose_change", {"op": "create", "entityType": "test_input", "testInput": input}],
@@ -243,6 +290,9 @@ async fn a_ref_without_an_address_and_a_test_input_are_proposed_with_all_that_th
     assert_eq!(others["items"].as_array().unwrap().len(), 1);
     let card = house.get(&format!("/rail/drafts/{}", drafts[1])).await.text.replace("<!>", "");
     assert!(card.contains("test input of ann"), "{card}");
+    accept(&house, &drafts[1]).await;
+    let inputs = house.get("/api/storage/personas/ann/test-inputs").await.good();
+    assert_eq!(inputs["items"][0]["check"], "Says where it is.");
 }
 
 #[tokio::test]

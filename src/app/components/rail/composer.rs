@@ -48,6 +48,12 @@ pub fn Composer(
         }
     };
     Effect::new(move |_| {
+        platform::on_pointer_down(move |event| {
+            // What is marked once more is meant once more.
+            if platform::is_in(event, "main") {
+                passed.set_value(String::new());
+            }
+        });
         platform::on_shortcut(move |wish| {
             let talks = wish == Shortcut::Talk;
             if talks {
@@ -122,7 +128,8 @@ pub fn Composer(
     };
     let to_whom = move || {
         if talk.at.read().starts_with("/personas/") {
-            "Talk to this persona’s agent…"
+            // Its agent listens, or the companion where it is gone.
+            "Talk about this persona…"
         } else if in_chat.get() {
             "Say something…"
         } else {

@@ -75,7 +75,8 @@ pub fn act_on_card(key: char) -> bool {
                 return false;
             };
             button.click();
-            let opened = button.closest("details[id*=edit], details[id*=reject]").ok().flatten();
+            let opened =
+                button.closest("details[id*=edit], details[id*=reject], label").ok().flatten();
             let field = opened.and_then(|opened| {
                 opened.query_selector("textarea, input:not([type=hidden])").ok().flatten()
             });

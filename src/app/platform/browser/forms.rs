@@ -289,6 +289,12 @@ pub fn send_quiet_forms(board: Noticeboard) {
             .filter(|button| button.get_attribute("name").as_deref() == Some("theme"));
         let colours = colours.and_then(|button| Theme::from_word(&button.get_attribute("value")?));
         let navigate = navigate.clone();
+        // What is written on a draft is not said by the form that decides on many.
+        for mark in listed(document().query_selector_all("input[form=batch]")) {
+            let row = mark.closest(".inbox-row").ok().flatten();
+            let name = if row.is_some_and(|row| has_writing(&row)) { "left[]" } else { "ids[]" };
+            mark.set_attribute("name", name).unwrap_or_default();
+        }
         form.set_attribute("aria-busy", "true").unwrap_or_default();
         spawn_local(async move {
             let text = text_of_form(&form).unwrap_or_default();

@@ -108,6 +108,15 @@ fn is_written(node: &Node) -> bool {
     node.dyn_ref::<Element>().is_some_and(has_writing)
 }
 
+/// Whether it stays though it is not wanted any more, because somebody is writing there. It is marked then.
+fn stays(node: &Node) -> bool {
+    let written = is_written(node);
+    if let Some(element) = node.dyn_ref::<Element>().filter(|_| written) {
+        element.set_attribute("data-gone", "").unwrap_or_default();
+    }
+    written
+}
+
 /// Brings a form along that is written against another revision than the one that is there now, or else marks it.
 fn bring_along(node: &Node, wanted: &Node) {
     let revision = |node: &Node| {
@@ -180,7 +189,7 @@ fn align_children(place: &Node, wanted: &Node) {
     let mut at = first;
     for child in present {
         let id = id_of(&child);
-        if !id.is_empty() && !known.contains(&id) && !is_written(&child) {
+        if !id.is_empty() && !known.contains(&id) && !stays(&child) {
             if at.as_ref() == Some(&child) {
                 at = child.next_sibling();
             }
@@ -217,7 +226,7 @@ fn align_children(place: &Node, wanted: &Node) {
         }
     }
     for rest in within(at).collect::<Vec<_>>() {
-        if !is_written(&rest) {
+        if !stays(&rest) {
             place.remove_child(&rest).ok();
         }
     }

@@ -23,7 +23,12 @@ use super::{
 };
 use crate::{
     app::state::panel::{InRail, Told},
-    domain::{change::ChangeState, error::ApiError, id::RunId, news::News},
+    domain::{
+        change::ChangeState,
+        error::ApiError,
+        id::RunId,
+        news::{News, Topic},
+    },
 };
 
 /// How long a page may be out of sight before it stops listening: a browser has few connections.
@@ -222,26 +227,42 @@ fn put_earlier() {
     });
 }
 
-/// The drafts in the rail that stand otherwise since what is told: the one that it is about and, when a thing was
-/// changed, those about it that are open.
+/// The drafts in the rail that may stand otherwise since what is told: the one that it is about and, when a thing
+/// was changed, those about it that are open; all that are open, when nobody knows what was missed.
 pub fn drafts_told_of(news: &News) -> Vec<String> {
     let told = news.change_id.as_ref().map_or("", |change| change.as_str());
-    let changed = news.state == Some(ChangeState::Applied);
-    let about = if changed { news.entity_id.as_str() } else { "" };
+    let about = match (news.topic, news.state) {
+        (Topic::Missed, _) => "[data-about]".to_owned(),
+        (_, Some(ChangeState::Applied)) => format!("[data-about=\"{}\"]", news.entity_id),
+        _ => "[data-about=\"\"]".to_owned(),
+    };
     let cards = format!(
         "#rail-body :is([data-draft=\"{told}\"], \
-         [data-about=\"{about}\"]:is([data-state=pending], [data-state=conflict]))"
+         {about}:is([data-state=pending], [data-state=conflict]))"
     );
     all(&cards).iter().filter_map(|card| card.get_attribute("data-draft")).collect()
 }
 
 /// Shows how a draft stands now, wherever it is shown in the rail, and calls back when that is done.
 pub fn put_draft(id: &str, done: Box<dyn Fn()>) {
-    let card = format!("#rail-body [data-draft=\"{id}\"]");
+    put_card("rail", id, done);
+}
+
+/// Shows how the drafts stand now that are not in the list any more in which somebody has written on them.
+pub fn put_gone_drafts() {
+    for card in all(":is([data-gone], [data-gone] *)[data-draft]") {
+        if let Some((place, id)) = card.id().split_once("-draft-") {
+            put_card(place, id, Box::new(|| ()));
+        }
+    }
+}
+
+fn put_card(place: &str, id: &str, done: Box<dyn Fn()>) {
+    let card = format!("[id=\"{place}-draft-{id}\"]");
     if all(&card).is_empty() {
         return;
     }
-    let address = format!("/rail/drafts/{id}");
+    let address = format!("/rail/drafts/{id}?place={place}");
     let number = ASKED.with_borrow_mut(|asked| {
         let number = asked.entry(card.clone()).or_default();
         *number += 1;

@@ -20,7 +20,7 @@ use super::{
     forms::{bring_back, has_writing, listed, send_form, show_reused},
     here::{POPOVERS, close_all},
     morph::{align, put_content, put_element},
-    rail::Following,
+    rail::{Following, put_gone_drafts},
     scroll::{NEAR, below, height, is_at_end, scroll_to_end, talks},
 };
 use crate::{
@@ -169,6 +169,7 @@ pub fn served(page: ServedPage) -> AnyView {
                     Ok(content) if before == wanted => {
                         let under = below();
                         put_content(&place, &content);
+                        put_gone_drafts();
                         // What comes under the last message does not push the end of a chat out of sight.
                         if talks() && under < NEAR {
                             window().scroll_by_with_x_and_y(0.0, below() - under);
