@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{ModelEvent, keys::Key};
 use crate::domain::message::Carried;
 
-/// What is shorter opens nothing worth hiding: people write `none` or `ollama` where no key is needed.
+/// What is shorter opens nothing worth hiding: people write `none` or `ollama` where no key is needed. Nor is any
+/// other letter than those of ASCII sent in a header.
 const SHORTEST: usize = 16;
 /// What stands in place of a key.
 const INSTEAD: &str = "…";
@@ -22,7 +23,7 @@ pub struct Echo<'key> {
 impl<'key> Echo<'key> {
     /// Listens for this key.
     pub fn of(key: Option<&'key Key>) -> Self {
-        let key = key.map(Key::expose).filter(|key| key.len() >= SHORTEST);
+        let key = key.map(Key::expose).filter(|key| key.len() >= SHORTEST && key.is_ascii());
         Self { key, held: None }
     }
 
