@@ -30,6 +30,17 @@ test("all test inputs run, their words stream, and another tab sees the same", a
   }).toPass();
 });
 
+test("answers that are given at once stream at once, and one that is asked for meanwhile, too", async ({ page, request }) => {
+  const { id } = await withInputs(request, [long, long, long]);
+  await open(page, `/personas/${id}`);
+  const streaming = page.locator(".test > .output .streaming");
+  await page.getByRole("button", { name: "Run Test input 1" }).click();
+  await page.getByRole("button", { name: "Run Test input 2" }).click();
+  await page.getByRole("button", { name: "Run Test input 3" }).click();
+  await expect(streaming).toHaveCount(3);
+  await expect(page.locator(".test > .output .facts")).toHaveCount(3);
+});
+
 test("a reload in the middle of an answer loses nothing of it", async ({ page, request }) => {
   const { id } = await withInputs(request, [long]);
   await open(page, `/personas/${id}`);
