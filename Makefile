@@ -12,7 +12,7 @@ BINARY := target/release/greenroom
 
 export GREENROOM_SITE := $(CURDIR)/$(BROWSER)
 
-.PHONY: help run build test test-live bench fmt check-tools sandbox wasm
+.PHONY: help run build test test-live bench bindgen fmt check-tools sandbox wasm
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -51,10 +51,16 @@ $(BROWSER)/greenroom.js: $(WASM)
 	@$(BINDGEN) --target web --no-typescript --out-dir $(BROWSER) --out-name greenroom $(WASM)
 
 $(BINDGEN):
+	@mkdir -p $(@D)
+	@[ "$$(wasm-bindgen --version 2>/dev/null)" = "wasm-bindgen $(BINDGEN_VERSION)" ] \
+		&& ln -s "$$(command -v wasm-bindgen)" $@ || $(MAKE) --no-print-directory bindgen
+
+# Made where this very version is not installed already.
+bindgen:
 	@echo "» installing wasm-bindgen $(BINDGEN_VERSION) into .tools (once)"
 	@env -u GREENROOM_SITE CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install wasm-bindgen-cli \
 		--version $(BINDGEN_VERSION) --root .tools --target-dir target/tools
-	@mv .tools/bin/wasm-bindgen $@
+	@mv .tools/bin/wasm-bindgen $(BINDGEN)
 
 check-tools:
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (rustup.rs)." >&2; exit 1; }

@@ -25,8 +25,8 @@ use crate::{
     state::{AppState, Desk},
 };
 
-/// How many runs are told of by one stream.
-const TOGETHER: usize = 64;
+/// How many runs are told of by one stream. More than go on for one persona.
+const TOGETHER: usize = 500;
 
 pub fn routes() -> ApiRouter<AppState> {
     ApiRouter::new()

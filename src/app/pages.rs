@@ -108,28 +108,6 @@ impl ServedPage {
         }
     }
 
-    /// Whether it is one of the pages with a style sheet of their own.
-    pub fn is_tool(self) -> bool {
-        matches!(
-            self,
-            Self::Chat
-                | Self::Chats
-                | Self::Gallery
-                | Self::Knowledge
-                | Self::Page
-                | Self::Playground
-                | Self::Ref
-                | Self::Search
-                | Self::Session
-                | Self::Settings
-                | Self::Task
-                | Self::Terminal
-                | Self::Trace
-                | Self::Traces
-                | Self::Usage
-        )
-    }
-
     /// The page itself. Only the server asks for it, so that none of it is sent to the browser.
     pub fn render(self) -> AnyView {
         match self {

@@ -1,7 +1,5 @@
 //! The answers beside the test inputs: running, streaming, and looking back.
 
-use std::collections::HashMap;
-
 use leptos::{ev::SubmitEvent, prelude::*, server_fn::ServerFn, task::spawn_local};
 
 use super::{
@@ -27,8 +25,6 @@ use crate::{
     },
 };
 
-/// How many runs a page watches at once. The others are watched when one of them is over.
-const WATCHED: usize = 32;
 /// After how many milliseconds the answers are looked at again: much may begin in one moment.
 const SOON: u32 = 150;
 /// The same, where something could not be reached.
@@ -40,7 +36,7 @@ type Shown = ArcRwSignal<Option<ShownAnswer>>;
 #[derive(Clone, Copy)]
 pub struct AnswerBook {
     persona: StoredValue<PersonaId>,
-    shown: StoredValue<HashMap<TestInputId, Shown>>,
+    shown: StoredValue<Vec<(TestInputId, Shown)>>,
     watch: Watch,
     again: Alarm,
     /// The form of the persona.
@@ -57,7 +53,7 @@ impl AnswerBook {
     pub fn new(persona: PersonaId, answers: Vec<ShownAnswer>, form: Autosave) -> Self {
         let book = Self {
             persona: StoredValue::new(persona),
-            shown: StoredValue::new(HashMap::new()),
+            shown: StoredValue::new(Vec::new()),
             watch: Watch::none(),
             again: Alarm::unset(),
             form,
@@ -88,10 +84,11 @@ impl AnswerBook {
 
     /// What is shown for a test input.
     fn of(self, id: &TestInputId) -> Shown {
-        let known = self.shown.with_value(|shown| shown.get(id).cloned());
+        let is_its = |(input, shown): &(_, Shown)| (input == id).then(|| shown.clone());
+        let known = self.shown.with_value(|shown| shown.iter().find_map(is_its));
         known.unwrap_or_else(|| {
             let new = Shown::new(None);
-            self.shown.update_value(|shown| drop(shown.insert(id.clone(), new.clone())));
+            self.shown.update_value(|shown| shown.push((id.clone(), new.clone())));
             new
         })
     }
@@ -132,26 +129,22 @@ impl AnswerBook {
         self.pump();
     }
 
-    /// The runs of answers that are shown and not whole, in the order in which they were begun.
+    /// The runs of answers that are shown and not whole.
     fn going_on(self) -> Vec<RunId> {
-        let going_on = |shown: &Shown| {
+        let going_on = |(_, shown): &(_, Shown)| {
             shown.with_untracked(|shown| {
-                let answer = shown.as_ref().map(|shown| &shown.answer);
-                let answer = answer.filter(|answer| !answer.status.is_over());
-                answer.map(|answer| answer.run_id.clone())
+                let answer = &shown.as_ref()?.answer;
+                (!answer.status.is_over()).then(|| answer.run_id.clone())
             })
         };
-        let runs = |all: &HashMap<_, _>| all.values().filter_map(going_on).collect::<Vec<_>>();
-        let mut runs = self.shown.try_with_value(runs).unwrap_or_default();
-        runs.sort_unstable();
-        runs
+        let runs = self.shown.try_with_value(|all| all.iter().filter_map(going_on).collect());
+        runs.unwrap_or_default()
     }
 
-    /// Watches as many of the runs that go on as it may.
+    /// Watches the runs that go on.
     fn pump(self) {
-        let mut runs = self.going_on();
+        let runs = self.going_on();
         self.busy.try_set(!runs.is_empty());
-        runs.truncate(WATCHED);
         if !runs.iter().all(|run| self.watch.has(run)) {
             // They may go on over there: then they are watched again.
             let lost = move || {
@@ -165,12 +158,13 @@ impl AnswerBook {
     /// Takes in what a run told.
     fn hear(self, event: Heard) {
         let run = event.run.clone();
-        let of_run = |shown: &&Shown| {
-            shown.with_untracked(|shown| {
+        let of_run = |(_, shown): &(_, Shown)| {
+            let is_its = |shown: &Option<ShownAnswer>| {
                 shown.as_ref().is_some_and(|shown| shown.answer.run_id == run)
-            })
+            };
+            shown.with_untracked(is_its).then(|| shown.clone())
         };
-        let shown = self.shown.try_with_value(|all| all.values().find(of_run).cloned()).flatten();
+        let shown = self.shown.try_with_value(|all| all.iter().find_map(of_run)).flatten();
         let over = shown.and_then(|shown| {
             shown.try_update(|shown| {
                 let shown = shown.as_mut()?;

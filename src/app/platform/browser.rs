@@ -1,6 +1,6 @@
 //! In the browser: keys, timers, dialogs and the page's memory are real.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
 use gloo_timers::callback::Timeout;
 use leptos::{
@@ -309,7 +309,7 @@ fn storage() -> Option<Storage> {
 
 thread_local! {
     /// What was typed before the page came alive, by element.
-    static EARLY: RefCell<HashMap<String, String>> = RefCell::default();
+    static EARLY: RefCell<Vec<(String, String)>> = RefCell::default();
 }
 
 /// Notes what was typed while the program was still loading: taking over the page resets it.
@@ -325,14 +325,17 @@ pub fn note_early_typing() {
             }),
         };
         if let Some((id, text)) = typed {
-            EARLY.with_borrow_mut(|early| early.insert(id, text));
+            EARLY.with_borrow_mut(|early| early.push((id, text)));
         }
     }
 }
 
 /// What was typed into an element before the page came alive. It is told once.
 pub fn typed_early(element: &str) -> Option<String> {
-    EARLY.with_borrow_mut(|early| early.remove(element))
+    EARLY.with_borrow_mut(|early| {
+        let at = early.iter().position(|(id, _)| id == element)?;
+        Some(early.swap_remove(at).1)
+    })
 }
 
 /// Keeps what could not be sent, for the case that the page is lost.

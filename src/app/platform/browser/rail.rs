@@ -1,6 +1,6 @@
 //! In the browser: the rail's content is put in place as it comes, and the Space's news are heard.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
 
 use gloo_net::http::Request;
 use gloo_timers::callback::Timeout;
@@ -42,8 +42,8 @@ const NEAR_END: i32 = 120;
 const FOLLOWED: &str = "rail-run";
 
 thread_local! {
-    /// How often each draft was asked for.
-    static ASKED: RefCell<HashMap<String, u32>> = RefCell::default();
+    /// The drafts that were asked for, each as often as it was.
+    static ASKED: RefCell<Vec<String>> = RefCell::default();
 }
 
 /// What an element of the page becomes.
@@ -263,15 +263,14 @@ fn put_card(place: &str, id: &str, done: Box<dyn Fn()>) {
         return;
     }
     let address = format!("/rail/drafts/{id}?place={place}");
-    let number = ASKED.with_borrow_mut(|asked| {
-        let number = asked.entry(card.clone()).or_default();
-        *number += 1;
-        *number
-    });
+    let times =
+        |card: &str| ASKED.with_borrow(|asked| asked.iter().filter(|one| *one == card).count());
+    ASKED.with_borrow_mut(|asked| asked.push(card.clone()));
+    let number = times(&card);
     spawn_local(async move {
         let html = fetch_text(&address).await;
         // An answer may come after one to a later question.
-        let is_last = ASKED.with_borrow(|asked| asked.get(&card) == Some(&number));
+        let is_last = times(&card) == number;
         if let Ok(html) = html
             && is_last
         {

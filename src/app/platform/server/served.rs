@@ -13,7 +13,7 @@ use crate::{
 /// Renders a page that the browser only shows.
 pub fn served(page: ServedPage) -> AnyView {
     let files = use_context::<SiteFiles>();
-    let style = files.filter(|_| page.is_tool()).map(|files| files.tool_style);
+    let style = files.map(|files| files.tool_style);
     view! {
         <div id="served">
             {style.map(|style| view! { <link rel="stylesheet" href=style/> })}
