@@ -17,8 +17,8 @@ pub use playground::{
 };
 use tokio_util::sync::CancellationToken;
 pub use visit::{
-    Visit, chat_at, compared, compared_first, device, form_number, found_chats, link_to, origin,
-    shown_turn,
+    Visit, chat_at, compared, compared_first, device, form_number, found_chats, keep_place,
+    link_to, origin, shown_turn,
 };
 
 use crate::{

@@ -47,6 +47,28 @@ const YEAR_SECONDS: u32 = 365 * 24 * 60 * 60;
 /// A name that we gave has no more letters.
 const MAX_CHARS: usize = 64;
 
+/// Keeps where a browser is in a chat, if it went there. A place that cannot be kept must not hide the chat.
+pub async fn keep_place(
+    desk: &Desk,
+    chat: &ConversationId,
+    leaf: &MessageId,
+    device: &str,
+    was_at: Option<&MessageId>,
+    stays: bool,
+) -> Result<(), ApiError> {
+    // Looking at it once more is not going there; what was written below one's place is there already.
+    let goes = match was_at {
+        Some(at) if stays && at != leaf => {
+            desk.read().await?.newest_below(chat, at).await.is_ok_and(|newest| newest == *leaf)
+        }
+        _ => !stays,
+    };
+    if goes && let Err(error) = desk.agent.saw(&desk.scope, chat, leaf, device, was_at).await {
+        tracing::warn!(%error, %chat, "where a device is cannot be kept");
+    }
+    Ok(())
+}
+
 /// The name of the browser that asks. One that has none yet is given one.
 pub fn device() -> String {
     let parts = use_context::<Parts>();

@@ -229,7 +229,7 @@ pub async fn open_chat(
     use super::models::list_models;
     use crate::{
         agent::PathAsk,
-        state::{desk, device, shown_turn},
+        state::{desk, device, keep_place, shown_turn},
     };
 
     let desk = desk()?;
@@ -253,19 +253,8 @@ pub async fn open_chat(
         }
         path => (path?, false),
     };
-    // Looking at it once more is not going there; what was written below one's place is there already.
-    let goes = match &was_at {
-        Some(at) if stays && was_at != path.leaf => {
-            desk.read().await?.newest_below(&id, at).await.ok() == path.leaf
-        }
-        _ => !stays,
-    };
-    if let Some(leaf) = path.leaf.as_ref().filter(|_| goes) {
-        // A place that cannot be kept must not hide the chat.
-        let kept = desk.agent.saw(&desk.scope, &id, leaf, &device, was_at.as_ref()).await;
-        if let Err(error) = kept {
-            tracing::warn!(%error, chat = %id, "where a device is cannot be kept");
-        }
+    if let Some(leaf) = &path.leaf {
+        keep_place(&desk, &id, leaf, &device, was_at.as_ref(), stays).await?;
     }
     let known_device = was_at.is_some();
     let said = std::mem::take(&mut path.items);
