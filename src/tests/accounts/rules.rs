@@ -27,7 +27,7 @@ pub fn plain_routes() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
         let text = std::fs::read_to_string(file).unwrap();
-        for part in text.split("route(").skip(1) {
+        for part in text.split(".route(").skip(1) {
             if let Some(rest) = part.trim_start().strip_prefix('"') {
                 found.insert(rest.split('"').next().unwrap().replace("{*", "{"));
             }
