@@ -317,6 +317,7 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
 
     // With it, there is what the Space has.
     drop(room.open().await);
+    configure("persona:anybody");
     let refused = check();
     assert_eq!((refused.code, refused.out.as_str()), (Some(78), ""), "{refused:?}");
     assert!(refused.err.contains("There is no persona “anybody”"), "{refused:?}");
