@@ -2,6 +2,7 @@
 
 mod conversation;
 mod corpus;
+mod elsewhere;
 mod outcomes;
 mod rail;
 mod safety;

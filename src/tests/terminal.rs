@@ -1,12 +1,14 @@
 //! The terminal, as whoever types or writes scripts meets it: the real program, from outside.
 
 mod ab;
+mod beside;
 mod configuration;
 mod drafts;
 mod files;
 mod following;
 mod options;
 mod pages;
+mod plain;
 mod processes;
 mod program;
 mod rate;
@@ -15,3 +17,4 @@ mod services;
 mod sessions;
 mod store;
 mod tools;
+mod window;

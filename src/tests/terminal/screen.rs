@@ -1,122 +1,11 @@
 //! The screen as a person uses it: the real program in a terminal, keys that are pressed, and what is seen.
 
-use std::{
-    process::{Command, Stdio},
-    time::Instant,
-};
-
 use serde_json::{Value, json};
 
-use super::program::{Going, PATIENCE, Room};
-
-/// A terminal in which a command runs. When that has ended, its code is shown.
-struct Window {
-    socket: String,
-}
-
-impl Drop for Window {
-    fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
-    }
-}
-
-impl Window {
-    /// `greenroom chat` with these options in a terminal of the usual size.
-    fn open(room: &Room, options: &str) -> Self {
-        let program = env!("CARGO_BIN_EXE_greenroom");
-        Self::of(room, &format!("'{program}' chat {options}; echo \"left with $?\"; exec cat"))
-    }
-
-    /// What a shell does in such a terminal.
-    fn of(room: &Room, line: &str) -> Self {
-        let window = Self { socket: format!("greenroom-{}", uuid::Uuid::new_v4().simple()) };
-        let mut command = Command::new("tmux");
-        // The program finds the surroundings of the room.
-        for (name, value) in room.command(&[]).get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        let size = ["-x", "80", "-y", "24"];
-        let opened = command
-            .current_dir(room.path(""))
-            .env_remove("TMUX")
-            .env_remove("NO_COLOR")
-            .env("LC_ALL", "C.UTF-8")
-            .env("SHELL", "/bin/sh")
-            .args(["-u", "-L", &window.socket, "-f", "/dev/null", "new-session", "-d"])
-            .args(size)
-            .arg(line)
-            .args([";", "set-option", "-g", "set-clipboard", "on"])
-            .stderr(Stdio::inherit())
-            .status();
-        assert!(opened.expect("tmux is not installed").success());
-        window
-    }
-
-    fn tmux(&self, words: &[&str]) -> String {
-        let mut command = Command::new("tmux");
-        command.env("LC_ALL", "C.UTF-8").args(["-u", "-L", &self.socket]);
-        let output = command.args(words).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn press(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"], keys].concat());
-    }
-
-    /// Types as it is, without keys that have names.
-    fn write(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", text]);
-    }
-
-    fn seen(&self) -> String {
-        self.tmux(&["capture-pane", "-p"])
-    }
-
-    /// Waits until the screen is as it should be, and says what is seen then.
-    fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let began = Instant::now();
-        loop {
-            let seen = self.seen();
-            if is_so(&seen) {
-                return seen;
-            }
-            assert!(began.elapsed() < PATIENCE, "no {what:?} came:\n{seen}");
-        }
-    }
-
-    /// Waits until this is seen.
-    fn sees(&self, text: &str) -> String {
-        self.until(text, |seen| seen.contains(text))
-    }
-
-    fn resize(&self, columns: u16, rows: u16) {
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        self.tmux(&["resize-window", "-x", &columns, "-y", &rows]);
-    }
-
-    /// What the terminal says about itself.
-    fn shown(&self, format: &str) -> String {
-        self.tmux(&["display-message", "-p", format]).trim().to_owned()
-    }
-
-    /// Waits for the end, sees that the terminal is as it was, and says what was printed last.
-    fn left(&self) -> String {
-        self.left_with(0)
-    }
-
-    /// The same for an end with this code.
-    fn left_with(&self, code: u8) -> String {
-        let seen = self.sees(&format!("left with {code}"));
-        assert_eq!(self.shown("#{alternate_on} #{mouse_any_flag} #{cursor_flag}"), "0 0 1");
-        seen
-    }
-}
+use super::{program::Room, window::Window};
 
 /// Sixty lines, an endless answer, and so on.
-fn answers() -> Value {
+pub fn answers() -> Value {
     let lines: Vec<String> =
         (1..=60).map(|number| format!("- line {number} of **many**")).collect();
     let odd = "# Plan\n\n日本語 e\u{301} 👨\u{200d}👩\u{200d}👧 \u{1b}]0;evil\u{7}\u{1b}[31mtame\u{1b}[2J\u{7}\n\n";
@@ -365,52 +254,6 @@ fn the_terminal_is_given_back_when_the_program_is_ended_from_outside() {
 }
 
 #[test]
-fn whoever_gives_no_message_in_a_terminal_is_told_that_it_is_waited_for() {
-    let room = Room::new();
-    let window = Window::open(&room, "--single");
-    window.sees("Write what to say; Ctrl-D on a line of its own sends it.");
-
-    window.write("What is 2 + 2?");
-    window.press(&["Enter", "C-d"]);
-
-    assert!(window.left().contains('4'));
-}
-
-#[test]
-fn plain_talks_line_by_line_in_a_terminal_too() {
-    let room = Room::new();
-    let window = Window::open(&room, "--plain");
-    window.sees("/help says more.");
-    assert_eq!(window.shown("#{alternate_on}"), "0");
-    window.write("What is 2 + 2?");
-    window.press(&["Enter"]);
-    window.sees("4");
-    window.press(&["C-d"]);
-    window.left();
-}
-
-#[test]
-fn a_draft_that_waits_is_named_with_its_number_after_the_answer() {
-    let call = |name: &str, input: Value| json!([{"call": {"name": name, "input": input}}]);
-    let page = json!({"op": "create", "entityType": "page", "page": {"title": "Fog"}});
-    let room = Room::new().playing(&json!([call("propose_change", page), [{"text": "Drafted."}]]));
-    room.write("data/chat/tools.yaml", "- propose_change\n");
-    let window = Window::open(&room, "--plain");
-    window.sees("/help says more.");
-
-    window.write("Write about fog.");
-    window.press(&["Enter"]);
-    window.sees("A draft waits for your decision: /drafts shows it.");
-    window.sees("1. ");
-    window.write("/accept 1");
-    window.press(&["Enter"]);
-
-    window.sees("Accepted: ");
-    window.press(&["C-d"]);
-    window.left();
-}
-
-#[test]
 fn what_is_wrong_with_tools_stays_until_it_is_hidden() {
     let room = Room::new();
     room.write("data/chat/tools.yaml", "- fly\n- swim\n- ls\n");
@@ -431,32 +274,6 @@ fn what_is_wrong_with_tools_stays_until_it_is_hidden() {
 }
 
 #[test]
-fn line_by_line_a_terminal_is_not_told_what_to_do_and_a_pipe_gets_all() {
-    let room = Room::new().playing(&answers());
-    let window = Window::open(&room, "--plain");
-    window.sees("/help says more.");
-    window.write("Hello");
-    window.press(&["Enter"]);
-    window.sees("line 60 of **many**");
-    window.press(&["C-d"]);
-    let seen = window.left();
-    assert_ne!(window.shown("#{pane_title}"), "evil");
-
-    // What is shown again is clean, too.
-    let resume = seen.lines().find_map(|line| line.split_once("--session ")).expect(&seen).1;
-    let again = Window::open(&room, &format!("--plain --session {resume}"));
-    again.sees("line 60 of **many**");
-    let all = again.tmux(&["capture-pane", "-p", "-S", "-200"]);
-    assert!(all.contains("tame␇"), "{all}");
-    assert_ne!(again.shown("#{pane_title}"), "evil");
-    again.press(&["C-d"]);
-    again.left();
-
-    let piped = room.chat(&["--single", "--new-session", "Hello"]).good();
-    assert!(piped.contains("\u{1b}]0;evil\u{7}"), "{piped:?}");
-}
-
-#[test]
 fn ctrl_c_is_heard_before_an_answer_begins() {
     let room = Room::new();
     let silent = "- mcp: silent\n  command: sleep\n  args: ['60']\n  start_seconds: 600\n";
@@ -473,97 +290,6 @@ fn ctrl_c_is_heard_before_an_answer_begins() {
 
     // Something was said, though nobody heard it.
     assert!(window.left_with(130).contains("Resume it with"));
-}
-
-fn ticking() -> Value {
-    json!([{"repeat": {"times": 1_000_000, "text": "tick ", "every_ms": 5}}])
-}
-
-/// Another terminal talks in the session that is open in this one.
-fn two_talk_in_one_session(room: &Room) {
-    let slow = json!({"loop": true, "answers": [ticking()]});
-    let slow = room.write("slow.json", &slow.to_string());
-    let window = Window::open(room, "");
-    window.sees("Say something");
-    window.write("Mine?");
-    window.press(&["Enter"]);
-    window.until("an answer", |seen| seen.contains("Short.") && seen.contains("─ ready"));
-    let listed = room.chat(&["--list-sessions", "--json"]).good();
-    let listed: Value = serde_json::from_str(listed.trim()).unwrap();
-    let id = listed["id"].as_str().unwrap();
-
-    // What they say comes by itself, with its answer.
-    room.chat(&["--single", "--session", id, "Theirs, first?"]).good();
-    window.until("their words", |seen| {
-        seen.contains("Theirs, first?") && seen.matches("Short.").count() == 2
-    });
-
-    // Whoever is faster is heard first, and what was written waits in the field.
-    let mut command = room.command(&["chat", "--single", "--session", id, "Theirs, second?"]);
-    command.env("GREENROOM_DEMO_SCRIPT", slow);
-    let mut going = Going::of(command);
-    going.until("tick");
-    window.write("Mine, too?");
-    window.press(&["Enter"]);
-    window.until("their answer", |seen| {
-        let heard = seen.contains("Theirs, second?") && seen.contains("tick tick");
-        heard && seen.contains("> Mine, too?")
-    });
-    going.signal(rustix::process::Signal::INT);
-    going.end();
-    let seen = window.sees("Stopped. What was said is kept.");
-    assert!(seen.contains("> Mine, too?"), "{seen}");
-    window.press(&["C-c"]);
-    window.sees("Up brings back what you wrote. Ctrl-C again leaves.");
-    window.press(&["C-c"]);
-    window.left_with(130);
-}
-
-#[test]
-fn what_another_terminal_says_in_the_session_is_seen() {
-    two_talk_in_one_session(&Room::new().playing(&json!([[{"text": "Short."}]])));
-}
-
-#[test]
-fn what_another_terminal_says_to_a_server_is_seen() {
-    let short = json!([{"text": "Short."}]);
-    let room = Room::new().playing(&json!([short, short, ticking()]));
-    let _server = room.serve();
-    two_talk_in_one_session(&room);
-}
-
-#[test]
-fn line_by_line_what_another_terminal_says_is_shown_before_one_speaks() {
-    let room = Room::new().playing(&json!([[{"text": "Short."}]]));
-    let slow = json!({"loop": true, "answers": [ticking()]});
-    let slow = room.write("slow.json", &slow.to_string());
-    let window = Window::open(&room, "--plain");
-    window.sees("/help says more.");
-    window.write("Mine?");
-    window.press(&["Enter"]);
-    window.sees("Short.");
-    let listed = room.chat(&["--list-sessions", "--json"]).good();
-    let listed: Value = serde_json::from_str(listed.trim()).unwrap();
-    let id = listed["id"].as_str().unwrap();
-    room.chat(&["--single", "--session", id, "Theirs, first?"]).good();
-    let mut command = room.command(&["chat", "--single", "--session", id, "Theirs, second?"]);
-    command.env("GREENROOM_DEMO_SCRIPT", slow);
-    let mut going = Going::of(command);
-    going.until("tick");
-
-    window.write("Mine, too?");
-    window.press(&["Enter"]);
-    window.sees("tick tick");
-    going.signal(rustix::process::Signal::INT);
-    going.end();
-
-    let seen = window.sees("What you wrote was not sent.");
-    let at = |text: &str| seen.find(text).unwrap_or_else(|| panic!("no {text}: {seen}"));
-    assert!(at("Meanwhile, from elsewhere:") < at("> Theirs, first?"), "{seen}");
-    assert!(at("> Theirs, first?") < at("> Theirs, second?"), "{seen}");
-    assert!(at("> Theirs, second?") < at("Somebody else is being answered here:"), "{seen}");
-    window.press(&["C-d"]);
-    window.left();
 }
 
 #[test]
