@@ -5,17 +5,19 @@ use greenroom::{
     archive::{Author, Settings, export_space, import_space},
     changes::Scope,
     domain::{
-        actor::Actor,
         change::{Change, Op},
         id::{PageId, PersonaId, TestInputId},
-        persona::Tier,
-        proposal::{Approval, Source},
+        proposal::Source,
         test_input::Move,
     },
 };
 use serde_json::{Value, json};
 
-use super::{called, made, playing, safety::POISON, say, say_of, trace, waiting};
+use super::{
+    made, playing,
+    safety::{POISON, poisoned},
+    say, say_of, trace, waiting,
+};
 use crate::support::{House, on_both, told};
 
 on_both!(

@@ -37,7 +37,7 @@ pub async fn everything(house: &House) -> Value {
 }
 
 /// A Space with a poisoned page, ref and test input: what they are, by kind and id.
-async fn poisoned(house: &House) -> Vec<(&'static str, String)> {
+pub async fn poisoned(house: &House) -> Vec<(&'static str, String)> {
     let page = made(house, "pages", json!({"title": "Plan", "body": POISON})).await;
     let source = made(house, "refs", json!({"title": "Found", "text": POISON})).await;
     let persona = house.persona("victim", "Be kind.").await;
