@@ -32,6 +32,12 @@ pub(super) async fn ask_for_pictures(link: &mut Link, run: &Run) -> Result<(), S
         {
             continue;
         }
+        match link.persona_head(&kept.persona_id).await {
+            Ok(_) => {}
+            // Nobody is left whose picture it could be.
+            Err(StoreError::NotFound(_)) => continue,
+            Err(error) => return Err(error),
+        }
         let new = NewPicture {
             id: &new_id(),
             persona: Some(&kept.persona_id),

@@ -20,7 +20,7 @@ use crate::{
         tokens::estimate,
         tree::MAX_COUNTED,
     },
-    store::{Link, now},
+    store::{Link, StoreError, now},
 };
 
 /// How long an answer is thought to be before there was one, in tokens.
@@ -60,7 +60,11 @@ impl Agent {
         let persona = match run.persona_id.as_str() {
             // A model that speaks as itself is told nothing that a persona has.
             "" => PersonaFields::default(),
-            _ => link.persona_at(&run.persona_id, run.persona_revision).await?,
+            _ => match link.persona_at(&run.persona_id, run.persona_revision).await {
+                Ok(persona) => persona,
+                Err(StoreError::NotFound(_)) => gone(),
+                Err(error) => return Err(error.into()),
+            },
         };
         let (window, room) = (recorded.window, recorded.room);
         // Only a chat and a session of the terminal have a window of so many messages; elsewhere what fits
@@ -214,6 +218,12 @@ async fn left_out(link: &mut Link, sent: &[Message]) -> Result<i64, ApiError> {
         Some(parent) => Ok(link.depth(parent, MAX_COUNTED).await?),
         None => Ok(0),
     }
+}
+
+/// Stands for a persona that was removed for good: the rest of what was sent is still known.
+fn gone() -> PersonaFields {
+    let system_prompt = "(It was removed for good, together with the persona.)".into();
+    PersonaFields { system_prompt, ..PersonaFields::default() }
 }
 
 fn nothing_sent() -> ApiError {

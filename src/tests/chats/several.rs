@@ -24,6 +24,8 @@ on_both!(
     one_in_the_bin_is_passed_over_and_one_that_is_purged_is_gone,
     a_chat_goes_on_with_the_next_when_its_first_persona_is_removed_for_good,
     the_words_of_one_who_was_removed_for_good_are_nobody_elses,
+    one_who_is_removed_for_good_while_answering_holds_up_nobody,
+    one_who_was_removed_for_good_while_their_answer_waited_holds_up_no_restart,
 );
 
 fn names(page: &Value) -> Vec<Option<&str>> {
@@ -443,4 +445,46 @@ async fn the_words_of_one_who_was_removed_for_good_are_nobody_elses(house: House
     assert!(shown.contains(&format!("<strong>{gone}</strong>")), "{shown}");
     let markdown = house.get(&format!("{chat}/markdown")).await.text;
     assert!(markdown.contains(&format!("**{gone}**\n\nNo.")), "{markdown}");
+}
+
+async fn remove_for_good(house: &House, persona: &str) {
+    let (live, binned) = ("/api/storage/personas", "/api/storage/bin/persona");
+    house.send(request(Method::DELETE, &format!("{live}/{persona}"), None)).await.good();
+    house.send(request(Method::DELETE, &format!("{binned}/{persona}"), None)).await.good();
+}
+
+async fn one_who_is_removed_for_good_while_answering_holds_up_nobody(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two lamps."}]));
+    let house = house.playing(&script);
+    let (chat, runs) = waiting(&house).await;
+
+    remove_for_good(&house, "ben").await;
+    post(&house, &format!("/api/runs/{}/stop", text(&runs[0])), json!({})).await.good();
+
+    let page = until(&house, &chat, |page| quiet(page) && words(page).len() == 3).await;
+    assert_eq!(words(&page), ["Count", "One ", "Two lamps."]);
+    assert_eq!(
+        pictures(&house).await,
+        [] as [Value; 0],
+        "nobody is left whose picture it could be"
+    );
+    // What was sent is still told, as far as it is known.
+    let prompt = format!("/api/messages/{}/prompt", text(&page["items"][2]["id"]));
+    let sent = house.get(&prompt).await.good();
+    assert_eq!(sent["messages"][0]["text"], "Count");
+    assert!(text(&sent["sections"][0]["text"]).contains("removed for good"), "{sent}");
+}
+
+async fn one_who_was_removed_for_good_while_their_answer_waited_holds_up_no_restart(house: House) {
+    let script = parts(json!([{"text": "One "}, "stall"]), json!([{"text": "Two lamps."}]));
+    let gone = house.playing(&script);
+    let (chat, _) = waiting(&gone).await;
+    remove_for_good(&gone, "ben").await;
+
+    let next = house.playing(&json!({"answers": []}));
+    assert_eq!(next.state.agent.recover().await.unwrap(), 1);
+
+    let page = path(&next, &chat, "").await;
+    assert_eq!(words(&page), ["Count", "One ", "Two lamps."]);
+    assert_eq!(pictures(&next).await, [] as [Value; 0]);
 }
