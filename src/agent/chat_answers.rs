@@ -15,6 +15,7 @@ use crate::{
     changes::Scope,
     domain::{
         change::Entity,
+        chat::{Answering, MAX_MEMBERS},
         error::ApiError,
         id::{ConversationId, MessageId, PersonaId},
         line::NextItem,
@@ -109,12 +110,11 @@ impl Agent {
                 (run.persona_id, Some(run.message_id))
             }
             (None, Some(parent)) => {
-                let parent = link.message(parent).await?;
-                let asked = Some(parent.id).filter(|_| parent.role == Role::User);
                 let speaker = match link.speaker(message).await? {
                     Some(speaker) => speaker,
                     None => link.chat(&chat).await?.persona_id,
                 };
+                let asked = answered(&mut link, &chat, parent, &speaker).await?;
                 (speaker, asked)
             }
             (_, None) => (PersonaId::default(), None),
@@ -197,6 +197,26 @@ impl Agent {
         }
         Ok(conversation)
     }
+}
+
+/// What was answered by somebody whose words stand behind a message, when it is known from a file only: behind
+/// another's answer it is that one, where they answer in turn, and otherwise the person's message above them all.
+async fn answered(
+    link: &mut Link,
+    chat: &ConversationId,
+    behind: &MessageId,
+    speaker: &PersonaId,
+) -> Result<Option<MessageId>, ApiError> {
+    let above = link.branch_end(behind, MAX_MEMBERS as i64).await?;
+    let Some(asked) = above.into_iter().rfind(|message| message.role == Role::User) else {
+        return Ok(None);
+    };
+    if asked.id == *behind {
+        return Ok(Some(asked.id));
+    }
+    let in_turn = link.chat(chat).await?.settings.answers == Answering::InTurn;
+    let heard = in_turn && link.speaker(behind).await?.is_some_and(|other| other != *speaker);
+    Ok(Some(if heard { behind.clone() } else { asked.id }))
 }
 
 /// The first of the runs that answer.

@@ -83,6 +83,15 @@ async fn several_personas_go_out_and_come_in_again(house: House) {
     assert!(markdown.contains("**ann**\n\nYes.") && markdown.contains("**ben**\n\nNo."));
     let html = house.get(&copy.replace("/api", "")).await.text;
     assert!(html.contains("Compare with") && !html.contains("What was sent"), "{html}");
+    // Whoever answered behind another is asked again, with what that one had said.
+    let again = format!("/api/messages/{}/regenerate", text(&page["items"][2]["id"]));
+    let kept = post(&house, &again, json!({})).await.good();
+    settle(&house, &kept).await;
+    let beside = path(&house, &copy, "").await["items"][2].clone();
+    assert_eq!((&beside["personaName"], &beside["siblings"]), (&json!("ben"), &json!(2)));
+    let prompt = format!("/api/messages/{}/prompt", text(&beside["id"]));
+    let sent = house.get(&prompt).await.good();
+    assert_eq!(sent["messages"][1]["text"], "ann: Yes.");
     // They hear each other as before, also from the file, and in other words.
     let edit = format!("/api/messages/{}/edit", text(&page["items"][2]["id"]));
     post(&house, &edit, json!({"content": "Never."})).await.good();
