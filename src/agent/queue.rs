@@ -65,6 +65,10 @@ impl Agent {
                 "What waits in line has no name of its sender's: look whether it stands there.";
             return Err(ApiError::invalid("clientId", rule));
         }
+        if words.branch {
+            let rule = "What waits in line is said at the end of a branch, and begins none.";
+            return Err(ApiError::invalid("branch", rule));
+        }
         let mut link = self.write(scope).await?;
         link.lock(&Entity::from(chat)).await?;
         let conversation = chat_conversation(&mut link, chat).await?;

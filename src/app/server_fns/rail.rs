@@ -17,10 +17,10 @@ pub async fn say(
     /// What is marked on the page; a persona is told it as a quotation.
     #[server(default)]
     marked: String,
-    /// In a chat: what it follows; without it, what this device last saw.
+    /// In a chat or a session: what it follows; without it, what this device last saw, or the session's end.
     #[server(default)]
     parent: Option<MessageId>,
-    /// In a chat: whether the companion is asked instead.
+    /// In a chat or a session: whether the companion is asked instead.
     #[server(default)]
     aside: bool,
     /// Whether it waits for the answer that is being given.
@@ -62,8 +62,8 @@ pub async fn say(
             false => desk.agent.say_in_chat(&desk.scope, &chat, words.clone()).await,
         };
         let run = match said {
-            // Where nobody can be asked, it waits: nothing that was written is lost.
-            Err(ApiError::Busy { .. }) if wait || is_plain_form() => {
+            // Where nobody can be asked, it waits, and says what for: nothing that was written is lost.
+            Err(_) if wait || is_plain_form() => {
                 desk.agent.queue(&desk.scope, &chat, words).await?;
                 let last = desk.read().await?.last_run(&chat).await?;
                 last.map(|run| run.id).unwrap_or_default()

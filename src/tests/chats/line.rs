@@ -14,6 +14,7 @@ on_both!(
     what_was_about_to_begin_when_the_process_ended_begins,
     what_cannot_wait_is_told_and_changes_nothing,
     a_plain_form_waits_by_itself,
+    what_a_plain_form_says_where_nobody_can_answer_is_kept_with_the_reason,
 );
 
 /// A chat in which the first answer is not coming to its end.
@@ -129,6 +130,7 @@ async fn what_cannot_wait_is_told_and_changes_nothing(house: House) {
         (json!({"content": "x", "parentId": "nothing"}), invalid("parentId")),
         (json!({"content": "x", "deviceId": "a b"}), invalid("deviceId")),
         (json!({"content": "x", "colour": 1}), invalid("colour")),
+        (json!({"content": "x", "branch": true}), invalid("branch")),
         (json!({}), invalid("content")),
     ] {
         assert_eq!(post(&house, &queue, body.clone()).await.error(), expected, "{body}");
@@ -161,4 +163,19 @@ async fn a_plain_form_waits_by_itself(house: House) {
     let waiting = [("at", page.as_str()), ("words", "Three"), ("wait", "true")];
     house.function("say", &waiting).await.good();
     assert_eq!(path(&house, &chat, "").await["line"][1]["content"], "Three");
+}
+
+async fn what_a_plain_form_says_where_nobody_can_answer_is_kept_with_the_reason(house: House) {
+    let chat = begin(&house, "optimist").await;
+    let page = chat.replace("/api", "");
+    house.send(request(Method::DELETE, "/api/storage/personas/optimist", None)).await.good();
+    let fields = [("at", page.as_str()), ("words", "Half an hour of thought")];
+
+    assert_eq!(house.form("/fn/say", &page, &fields).await.status, 302);
+
+    let kept = path(&house, &chat, "").await["line"][0].clone();
+    assert_eq!(kept["content"], "Half an hour of thought");
+    assert!(text(&kept["held"]).contains("bin"), "{kept}");
+    let shown = house.get(&page).await.text;
+    assert!(shown.contains("Half an hour of thought"), "{shown}");
 }
