@@ -198,21 +198,32 @@ impl Agent {
         scope: &Scope,
         id: &ConversationId,
     ) -> Result<Chat, ApiError> {
-        let chat = self.read(scope).await?.chat(id).await?;
-        if chat.members.iter().all(|member| member.in_bin) {
-            return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
+        let mut attempts = 1;
+        loop {
+            let chat = self.read(scope).await?.chat(id).await?;
+            if chat.members.iter().all(|member| member.in_bin) {
+                return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
+            }
+            let members = chat.members.into_iter();
+            let members: Vec<Member> = members
+                .map(|member| Member {
+                    persona_id: member.persona_id,
+                    revision: if member.in_bin { member.revision } else { member.current_revision },
+                })
+                .collect();
+            let change = Change::new(id, Op::Update)
+                .based_on(chat.revision)
+                .set("members", serde_json::json!(members))
+                .because("The persona as it is now.");
+            match self.gate(scope).submit(change).await {
+                // Who speaks there was changed meanwhile.
+                Err(ApiError::Conflict(_)) if attempts < ATTEMPTS => attempts += 1,
+                done => {
+                    done?;
+                    break;
+                }
+            }
         }
-        let members = chat.members.into_iter();
-        let members: Vec<Member> = members
-            .map(|member| Member {
-                persona_id: member.persona_id,
-                revision: if member.in_bin { member.revision } else { member.current_revision },
-            })
-            .collect();
-        let change = Change::new(id, Op::Update)
-            .set("members", serde_json::json!(members))
-            .because("The persona as it is now.");
-        self.gate(scope).submit(change).await?;
         self.make_roleplay_data(scope, id);
         Ok(self.read(scope).await?.chat(id).await?)
     }
