@@ -75,7 +75,7 @@ pub async fn import_space(
     let imported = Imported::default();
     let mut import = Import { store, agent, scope, gate, author, imported };
     if settings == Settings::Take {
-        theirs.set(store, agent, scope).await?;
+        import.imported.left = theirs.set(store, agent, scope).await?;
     } else if theirs != SpaceSettings::default() {
         import.imported.left.push("settings.json (take it with --settings)".into());
     }

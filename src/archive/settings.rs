@@ -61,13 +61,15 @@ impl SpaceSettings {
         })
     }
 
-    /// Sets it. A service that is set up already keeps its key if its address stays.
+    /// Sets it. A service that is set up already keeps its key if its address stays. What could not be set is
+    /// given back, with the reason.
     pub async fn set(
         self,
         store: &Store,
         agent: &Agent,
         scope: &Scope,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<Vec<String>, ArchiveError> {
+        let mut left = Vec::new();
         let known = store.read(&scope.space).await?.services().await?;
         for Reached { service, label, dialect, base_url } in self.services {
             let same =
@@ -80,14 +82,17 @@ impl SpaceSettings {
             agent.put_model(scope, model).await?;
         }
         match agent.set_default_model(scope, &self.default_model).await {
+            Ok(()) => {}
             // A name that nothing is known of here; the default stays as it is.
-            Ok(()) | Err(ApiError::Invalid { .. }) => {}
+            Err(error @ ApiError::Invalid { .. }) => {
+                left.push(format!("the default model: {error}"))
+            }
             Err(error) => return Err(error.into()),
         }
         agent.set_budgets(scope, self.budgets).await?;
         let mut link = store.write(&scope.space).await?;
         link.set_picture_settings(&self.pictures).await?;
         link.commit().await?;
-        Ok(())
+        Ok(left)
     }
 }

@@ -322,6 +322,12 @@ async fn settings_go_along_without_keys_and_are_taken_only_when_asked_for() {
     assert_eq!(known().await, []);
     import(&copy, &out).await;
     assert_eq!((known().await[0].key_ref.as_str(), known().await.len()), ("", 1));
+    // A default that cannot be used here is told, not passed over.
+    let mut settings: Value = serde_json::from_str(&settings).unwrap();
+    settings["defaultModel"] = json!("nowhere/at-all");
+    fs::write(out.join("settings.json"), settings.to_string()).unwrap();
+    let done = import(&copy, &out).await;
+    assert!(done.left[0].starts_with("the default model: "), "{:?}", done.left);
 }
 
 #[tokio::test]
