@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// Of so many lines the numbers are drawn.
+const MAX_NUMBERED: usize = 20_000;
+
 /// The files as a tree, and the ways in and out.
 #[component]
 pub fn FileTree(
@@ -159,14 +162,18 @@ fn facts(info: &FileInfo, download: String) -> impl IntoView + use<> {
     }
 }
 
-/// A text with the numbers of its lines beside it, which are not taken along when it is copied.
+/// A text with the numbers of its lines beside it, which are not taken along when it is copied. One of very many
+/// lines stands alone.
 fn lines(text: &str) -> impl IntoView + use<> {
     // The first line break in a `pre` is not shown, so that one that belongs to the text needs another.
     let count = text.lines().count();
-    let numbers: String = (1..=count).map(|number| format!("{number}\n")).collect();
+    let numbers = (count <= MAX_NUMBERED).then(|| {
+        let numbers: String = (1..=count).map(|number| format!("{number}\n")).collect();
+        view! { <pre class="numbers" aria-hidden="true">{numbers}</pre> }
+    });
     view! {
         <div class="source" tabindex="0" role="region" aria-label="The text">
-            <pre class="numbers" aria-hidden="true">{numbers}</pre>
+            {numbers}
             <pre class="text">{format!("\n{text}")}</pre>
         </div>
     }
