@@ -219,6 +219,8 @@ test("what is being edited stays while an answer arrives", async ({ page, reques
   await page.getByText("Edit…").first().click();
   await page.getByLabel("Other words").first().fill("Half a thought");
   await request.post(`/api/chats/${id}/messages`, { data: { content: "From elsewhere" } });
+  await expect(turns(page)).toHaveCount(4);
+  await expect(page.getByRole("button", { name: "Again" })).toHaveCount(2, { timeout: 20_000 });
   await expect(page.getByLabel("Other words").first()).toHaveValue("Half a thought");
 });
 

@@ -39,7 +39,7 @@ test("two answer at once, side by side, and go on after a reload", async ({ page
   await expect(beside).toHaveCount(2);
 });
 
-test("two answer in turn, and the second names the first", async ({ page, request }) => {
+test("two answer in turn, each under their own name", async ({ page, request }) => {
   const { id, names } = await pair(request, "in_turn");
   await open(page, `/chats/${id}`);
   await say(page, "Hello");
