@@ -1,4 +1,4 @@
-//! Searching personas, their test inputs, pages, refs and tasks.
+//! Searching personas, their test inputs, pages, refs, tasks and chats.
 //!
 //! The index is written by the gate, with every change. All words must match, the last one as a
 //! beginning; `"quoted words"` must follow each other. Where nothing has them all, every word of three letters

@@ -11,8 +11,7 @@ use super::{
     budgets::counted_key,
     driver::Brief,
     live::Live,
-    room::Bound,
-    room::Guards,
+    room::{Bound, Guards},
     runs::{Order, opening},
 };
 use crate::{

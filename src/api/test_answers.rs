@@ -21,12 +21,13 @@ use crate::{
         list::Page,
         message::ConversationKind,
         test_answer::TestAnswer,
+        test_input::MAX_PER_PERSONA,
     },
     state::{AppState, Desk},
 };
 
-/// How many runs are told of by one stream. More than go on for one persona.
-const TOGETHER: usize = 500;
+/// How many runs are told of by one stream: all that can go on for one persona.
+const TOGETHER: usize = MAX_PER_PERSONA as usize;
 
 pub fn routes() -> ApiRouter<AppState> {
     ApiRouter::new()

@@ -247,12 +247,12 @@ impl PictureSettings {
                 self.daily
             ));
         }
-        let dollars = self.daily_dollars?;
-        let most = dollars * 1e6;
+        let most = micros(self.daily_dollars?);
         // A price that is not known counts as nothing: the number of pictures limits it.
         let price = price.unwrap_or(0);
-        ((spent + price) as f64 > most && price > 0).then(|| {
-            let most = told_dollars(micros(dollars));
+        let over = u64::try_from(spent + price).is_ok_and(|whole| whole > most);
+        (over && price > 0).then(|| {
+            let most = told_dollars(most);
             format!("Today’s budget of {most} for pictures is used up. The settings can raise it.")
         })
     }

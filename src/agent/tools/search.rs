@@ -23,7 +23,8 @@ const MAX_HITS: u32 = 30;
 
 /// Finds personas, test inputs, pages, refs, tasks and chats by their words: all words must occur, the
 /// last one may be a beginning, as every one may where nothing has them all, and "quoted words" must
-/// follow each other. Try fewer words when nothing is found. What is found is told with its type, its id, its title and the passage that fits.
+/// follow each other. Try fewer words when nothing is found. What is found is told with its type, its id, its
+/// title and the passage that fits.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Input {
