@@ -68,7 +68,7 @@ pub fn Plot(
     let box_of = format!("0 0 {} {HIGH}", days.len().max(1) * DAY);
     let about =
         format!("{title} by day, at the most {}. The table beneath has the numbers.", told(most));
-    let highest = (most > 0).then(|| format!("at most {}", told(most)));
+    let highest = if most > 0 { format!("at most {}", told(most)) } else { told(0) };
     let legend = (series.len() > 1).then(|| {
         let named = series.iter().map(|one| {
             view! { <span class=format!("key {}", one.class)>{one.name}</span> }
