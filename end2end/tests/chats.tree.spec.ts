@@ -57,6 +57,7 @@ test("the map finds a message, labels and bookmarks it, and leads there", async 
   const { id } = await chat(request, branched);
   await open(page, `/chats/${id}?map=1`, javaScriptEnabled);
   await expect(page.locator(".map circle")).toHaveCount(3);
+  await expect(page.locator(".map text")).toHaveText([/How is/, /snows/]);
   await page.getByRole("searchbox", { name: "Find in all branches" }).fill("RAINS in");
   await page.getByRole("button", { name: "Find" }).click();
   await expect(map(page)).toContainText("1 message has these words.");

@@ -1,4 +1,5 @@
-//! The drawing: which messages get a dot of their own, and where the dots stand.
+//! The drawing: which messages get a dot of their own, and where the dots stand. Beside the dots stands what is
+//! said on the path that is shown.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +16,9 @@ use crate::domain::{
 const STEP: usize = 24;
 /// So many messages in a row without anything to tell are drawn as one stretch.
 const FOLDED: usize = 6;
+/// How much of a message stands beside its dot, and how wide that is.
+const SAID_CHARS: usize = 60;
+const SAID_WIDTH: usize = 440;
 
 /// Something that is drawn: a message, or a stretch of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +109,15 @@ fn spots(items: &[Item]) -> Vec<Spot> {
     spots
 }
 
+/// What stands beside a dot: what the message is called, or how it begins.
+fn said(node: &TreeNode) -> String {
+    let words = if node.label.is_empty() { &node.excerpt } else { &node.label };
+    match words.char_indices().nth(SAID_CHARS) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words.clone(),
+    }
+}
+
 /// The drawing.
 pub fn drawn(
     ask: &MapAsk,
@@ -123,8 +136,9 @@ pub fn drawn(
     let spots = spots(&items);
     let (x, y) = (|spot: Spot| STEP / 2 + spot.lane * STEP, |spot: Spot| STEP + spot.depth * STEP);
     let extent = |of: fn(&Spot) -> usize| spots.iter().map(of).max().unwrap_or_default();
-    let (width, height) =
-        (STEP * (4 + extent(|spot| spot.lane)), STEP * (2 + extent(|spot| spot.depth)));
+    // Words stand to the right of all branches.
+    let aside = STEP * (1 + extent(|spot| spot.lane)) + STEP / 2;
+    let (width, height) = (aside + SAID_WIDTH, STEP * (2 + extent(|spot| spot.depth)));
     let lines = items.iter().enumerate().map(|(number, item)| {
         let to = spots[number];
         let goes_on = on_path.contains(&nodes[item.node].id);
@@ -168,6 +182,12 @@ pub fn drawn(
         let label = format!("{named}{}: {}", who(node, names), node.excerpt);
         let title = label.clone();
         let is_chosen = chosen == Some(&node.id);
+        // The dot beside it is the link that is read out.
+        let words = on_path.then(|| view! {
+            <a href=ask.choose(&node.id) aria-hidden="true" tabindex="-1">
+                <text x=aside y=y + 4>{said(node)}</text>
+            </a>
+        });
         view! {
             <a href=ask.choose(&node.id) aria-label=label aria-current=is_chosen.then_some("true")
                 id=(here == Some(&node.id)).then_some("map-here")>
@@ -185,6 +205,7 @@ pub fn drawn(
                     class:chosen=is_chosen
                 ></circle>
             </a>
+            {words}
         }
         .into_any()
     });
