@@ -200,6 +200,29 @@ for (const [name, sdk] of [["the newest", newest], ["an older", older]] as [stri
       expect(text((await read(sdk, more)).message)).toBe("More.");
     });
 
+    test("says what was refused when it is asked to answer it again", async () => {
+      house = await House.playing([[{ text: "one" }], [{ text: "two" }], [{ text: "three" }]]);
+      const limit = (budgets: Record<string, number>) =>
+        fetch(`${house.base}/api/budgets`, {
+          method: "PUT",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(budgets),
+        });
+      // What the SDK's `regenerate()` sends: no message is named, and the user's own is the last.
+      const again = async (messages: any[]) =>
+        (await read(sdk, await send(sdk, house, messages, { trigger: "regenerate-message" }))).message;
+      const one = (await read(sdk, await send(sdk, house, [said("Hello")]))).message;
+      const history = [said("Hello"), one, said("More", "second-of-the-client")];
+      await limit({ runTokens: 1 });
+      await expect(send(sdk, house, history)).rejects.toThrow();
+      await limit({});
+
+      expect(text(await again(history))).toBe("two");
+      expect(text(await again(history))).toBe("three");
+      const kept = await (await fetch(`${house.home}/sessions/a-chat`)).json();
+      expect(kept.messages.map(text)).toEqual(["Hello", "one", "More", "three"]);
+    });
+
     test("is told in a sentence why a message is not taken", async () => {
       house = await House.playing([]);
       await expect(send(sdk, house, [said("  ")])).rejects.toThrow("The message must not be empty.");

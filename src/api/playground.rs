@@ -18,11 +18,11 @@ use super::{
     ui_stream,
 };
 use crate::{
-    agent::{Follows, NewSession, SessionDraft, Words},
+    agent::{Again, Follows, NewSession, SessionDraft, Words},
     domain::{
         error::ApiError,
         id::{ConversationId, MessageId, PersonaId, is_wellformed},
-        playground::{SessionChanges, Variables},
+        playground::{PlaygroundSession, SessionChanges, Variables},
         run::Run,
     },
     state::{AppState, Desk},
@@ -208,36 +208,63 @@ async fn answer(desk: &Desk, persona: &PersonaId, said: Said) -> Result<Run, Api
     let session = &draft.session;
     let (agent, scope) = (&desk.agent, &desk.scope);
     let named = said.message_id.as_deref().map(MessageId::new);
+    let named = named.filter(|id| !id.as_str().is_empty());
+    let at = said.messages.iter().rposition(|message| message.role == "user");
+    let before = said.messages[..at.unwrap_or_default()].iter().rev();
+    let mut before = before.filter_map(|message| message.id.as_deref().map(MessageId::new));
+    let before = before.find(|id| !id.as_str().is_empty());
+    // A client with a history of its own says where in ours it stands.
+    let after = match &before {
+        Some(id) => agent.standing_in(scope, &session.id, id).await?,
+        None => None,
+    };
+    let mut is_anew = named.is_some();
     if said.trigger.as_deref() == Some("regenerate-message") {
-        let message = match named.filter(|id| !id.as_str().is_empty()) {
-            Some(message) => Some(message),
-            None => session.leaf.clone(),
-        };
-        let message = message.ok_or_else(|| {
-            ApiError::invalid("messageId", "Nothing was said yet that could be answered again.")
-        })?;
-        return agent.answer_again(scope, draft, &message, None).await;
+        let asked = at.map(|at| &said.messages[at]);
+        match again(desk, session, named, asked, after.as_ref()).await? {
+            Again::Said(message) => return agent.answer_again(scope, draft, &message, None).await,
+            Again::Reworded => is_anew = true,
+            Again::Never => is_anew = false,
+        }
     }
-    let Some(at) = said.messages.iter().rposition(|message| message.role == "user") else {
+    let Some(at) = at else {
         let rule = "The messages must hold one of the user's, to be answered.";
         return Err(ApiError::invalid("messages", rule));
     };
     let words = said.messages[at].text();
-    let before = said.messages[..at].iter().rev().filter_map(|message| message.id.as_deref());
-    let before = before.map(MessageId::new).find(|id| !id.as_str().is_empty());
-    let follows = match before {
-        // A client with a history of its own says where in ours it stands.
-        Some(id) => match agent.standing_in(scope, &session.id, &id).await? {
-            Some(known) => Follows::After(known),
-            None => Follows::Leaf,
-        },
+    let follows = match (after, before) {
+        (Some(known), _) => Follows::After(known),
         // The first message in other words is another beginning.
-        None if named.is_some() => Follows::Nothing,
-        None => Follows::Leaf,
+        (None, None) if is_anew => Follows::Nothing,
+        (None, _) => Follows::Leaf,
     };
     // A message that is written anew keeps the identifier that it had.
-    let client = said.messages[at].id.as_deref().filter(|id| named.is_none() && is_generated(id));
+    let client = said.messages[at].id.as_deref().filter(|id| !is_anew && is_generated(id));
     agent.say_in_session(scope, draft, Words { text: &words, client }, follows, None).await
+}
+
+/// What the session knows of what shall be answered again: the message that is named, or else the last of the
+/// user's. A client that names none may have been refused with it, and then it was never said.
+async fn again(
+    desk: &Desk,
+    session: &PlaygroundSession,
+    named: Option<MessageId>,
+    asked: Option<&SaidMessage>,
+    after: Option<&MessageId>,
+) -> Result<Again, ApiError> {
+    let (agent, scope, id) = (&desk.agent, &desk.scope, &session.id);
+    if let Some(named) = &named
+        && (asked.is_none() || agent.standing_in(scope, id, named).await?.is_some())
+    {
+        return Ok(Again::Said(named.clone()));
+    }
+    if let Some(asked) = asked {
+        let (text, client) = (&asked.text(), asked.id.as_deref());
+        return agent.known_words(scope, id, Words { text, client }, after).await;
+    }
+    session.leaf.clone().map(Again::Said).ok_or_else(|| {
+        ApiError::invalid("messageId", "Nothing was said yet that could be answered again.")
+    })
 }
 
 /// Whether a client made up an identifier for one message, and did not just count.

@@ -19,6 +19,8 @@ on_both!(
     an_answer_is_given_again_by_another_model,
     a_model_is_named_as_clients_name_it,
     an_answer_can_be_given_again_and_a_message_written_anew,
+    what_was_refused_is_said_when_a_client_wants_it_answered_again,
+    a_client_that_wants_its_own_words_answered_again_is_understood,
     a_long_history_of_a_client_is_taken,
     a_running_answer_can_be_resumed_and_stopped,
     what_an_answer_took_so_far_is_told_while_it_is_given,
@@ -275,6 +277,91 @@ async fn an_answer_can_be_given_again_and_a_message_written_anew(house: House) {
     anew["messageId"] = json!("u1");
     say(&playing, &home, anew).await;
     assert_eq!(texts().await, ["Good evening", "four"]);
+}
+
+/// The words that are on the branch in use.
+async fn texts(house: &House, home: &str, session: &str) -> Vec<String> {
+    let whole = read(house, home, session).await;
+    let text = |message: &Value| {
+        let parts = message["parts"].as_array().unwrap();
+        parts.iter().find_map(|part| part["text"].as_str()).unwrap().to_owned()
+    };
+    whole["messages"].as_array().unwrap().iter().map(text).collect()
+}
+
+/// What a client of the AI SDK sends in a chat of its own.
+fn sent(trigger: &str, messages: &[Value]) -> Value {
+    json!({"id": "their-own-name", "trigger": trigger, "messages": messages})
+}
+
+fn of_user(id: &str, text: &str) -> Value {
+    json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]})
+}
+
+/// Says something that a limit refuses.
+async fn refused(house: &House, home: &str, body: Value) {
+    house.call(Method::PUT, "/api/budgets", json!({"runTokens": 1})).await.good();
+    assert_eq!(house.call(Method::POST, &format!("{home}/chat"), body).await.status, 429);
+    house.call(Method::PUT, "/api/budgets", json!({})).await.good();
+}
+
+/// Retry answered the question before, and what was refused was lost.
+async fn what_was_refused_is_said_when_a_client_wants_it_answered_again(house: House) {
+    let home = tinker(&house).await;
+    let answers = ["one", "two", "three", "four"].map(|text| json!([{"text": text}]));
+    let playing = house.playing(&script(&answers));
+    let branch = async || texts(&playing, &home, "their-own-name").await;
+    let (submit, again) = ("submit-message", "regenerate-message");
+    let hello = of_user("first-of-the-client", "Hello");
+
+    // The first message of all.
+    refused(&playing, &home, sent(submit, std::slice::from_ref(&hello))).await;
+    let first = say(&playing, &home, sent(again, std::slice::from_ref(&hello))).await;
+    assert_eq!((first.session.as_str(), first.words().as_str()), ("their-own-name", "one"));
+
+    // One that follows others.
+    let answer = json!({"id": first.of("start")[0]["messageId"], "role": "assistant", "parts": []});
+    let history = [hello, answer, of_user("second-of-the-client", "More")];
+    refused(&playing, &home, sent(submit, &history)).await;
+    assert_eq!(say(&playing, &home, sent(again, &history)).await.words(), "two");
+    assert_eq!(branch().await, ["Hello", "one", "More", "two"]);
+    // It is there now, and is not said again.
+    assert_eq!(say(&playing, &home, sent(again, &history)).await.words(), "three");
+    assert_eq!(branch().await, ["Hello", "one", "More", "three"]);
+
+    // One that was written anew and keeps its name.
+    let anew = [of_user("first-of-the-client", "Good evening")];
+    let mut body = sent(submit, &anew);
+    body["messageId"] = json!("first-of-the-client");
+    refused(&playing, &home, body).await;
+    say(&playing, &home, sent(again, &anew)).await;
+    assert_eq!(branch().await, ["Good evening", "four"]);
+}
+
+async fn a_client_that_wants_its_own_words_answered_again_is_understood(house: House) {
+    let home = tinker(&house).await;
+    let answers = ["one", "two", "three", "four", "five"].map(|text| json!([{"text": text}]));
+    let playing = house.playing(&script(&answers));
+    let branch = async || texts(&playing, &home, "their-own-name").await;
+    let (submit, again) = ("submit-message", "regenerate-message");
+    let hello = [of_user("first-of-the-client", "Hello")];
+    say(&playing, &home, sent(submit, &hello)).await;
+
+    // By the client's own name for them.
+    let mut body = sent(again, &hello);
+    body["messageId"] = json!("first-of-the-client");
+    assert_eq!(say(&playing, &home, body).await.words(), "two");
+    // By the words alone, where a client only counts its messages.
+    assert_eq!(say(&playing, &home, sent(again, &[of_user("1", "Hello")])).await.words(), "three");
+    assert_eq!(branch().await, ["Hello", "three"]);
+
+    // Though another branch is in use meanwhile.
+    let mut anew = sent(submit, &[of_user("first-of-the-client", "Good evening")]);
+    anew["messageId"] = json!("first-of-the-client");
+    say(&playing, &home, anew).await;
+    assert_eq!(branch().await, ["Good evening", "four"]);
+    assert_eq!(say(&playing, &home, sent(again, &hello)).await.words(), "five");
+    assert_eq!(branch().await, ["Hello", "five"]);
 }
 
 /// A client sends all that was said with every message: after two million letters it was shut out.
