@@ -1,5 +1,6 @@
 //! Sends traces to whoever speaks OTLP over HTTP: a collector of OpenTelemetry, or Langfuse.
 
+mod fitting;
 mod headers;
 mod message;
 mod spans;

@@ -168,6 +168,10 @@ async fn what_was_said_goes_along_when_it_is_wanted() {
     let roles: Vec<&Value> =
         read.as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+    // What the conventions want of it: its kind and the response.
+    let given = &read[3]["parts"][0];
+    assert_eq!(given["type"], "tool_call_response");
+    assert!(given["response"].as_str().unwrap().contains("no_such_tool"), "{read}");
     let answered: Value = serde_json::from_str(&told["gen_ai.output.messages"]).unwrap();
     assert_eq!(answered[0]["parts"][0]["content"], format!("{CANARY}-answer"));
     assert_eq!(answered[0]["finish_reason"], "stop");

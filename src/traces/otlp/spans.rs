@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{
     Content, Names,
+    fitting::{cut, fitting},
     message::{
         AnyValue, ArrayValue, Event, KeyValue, Span as Told, SpanKind, Status, StatusCode, Value,
     },
@@ -16,8 +17,6 @@ use crate::domain::{
     trace::{RUN_SPAN, Retry, Span, Trace, What},
 };
 
-/// The most bytes of one attribute.
-const MAX_VALUE_BYTES: usize = 64 * 1024;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 /// How a trace is told.
@@ -56,7 +55,7 @@ impl Teller<'_> {
         let mut said = match &span.what {
             What::Run { status } => self.run(span, *status),
             What::LlmCall { .. } => self.llm_call(span)?,
-            What::ToolCall { call, input, .. } => self.tool_call(span, call, &input.to_string()),
+            What::ToolCall { call, input, .. } => self.tool_call(span, call, input),
             // It is told with its call.
             What::ToolResult { .. } => return None,
         };
@@ -202,13 +201,13 @@ impl Teller<'_> {
         })
     }
 
-    fn tool_call(&self, span: &Span, call: &CallId, input: &str) -> Said {
+    fn tool_call(&self, span: &Span, call: &CallId, input: &serde_json::Value) -> Said {
         let mut attributes = self.common("execute_tool");
         attributes.push(text("gen_ai.tool.name", &span.name));
         attributes.push(text("gen_ai.tool.call.id", call.as_str()));
         attributes.push(text("gen_ai.tool.type", "function"));
         if self.includes_content() {
-            attributes.push(text("gen_ai.tool.call.arguments", input));
+            attributes.push(data("gen_ai.tool.call.arguments", input.clone()));
             if let Some(What::ToolResult { output, .. }) =
                 self.trace.result(call).map(|result| &result.what)
             {
@@ -255,17 +254,14 @@ impl Teller<'_> {
             json!([{"role": Role::Assistant.word(), "parts": parts, "finish_reason": reason}]);
         match self.manner.names {
             Names::Present => vec![
-                text("gen_ai.system_instructions", &json!(told).to_string()),
-                text("gen_ai.input.messages", &json!(read).to_string()),
-                text("gen_ai.output.messages", &answered.to_string()),
+                data("gen_ai.system_instructions", told.into()),
+                data("gen_ai.input.messages", read.into()),
+                data("gen_ai.output.messages", answered),
             ],
             Names::Older => {
                 let system = json!({"role": "system", "parts": told});
-                let all: Vec<_> = std::iter::once(system).chain(read).collect();
-                vec![
-                    text("gen_ai.prompt", &json!(all).to_string()),
-                    text("gen_ai.completion", &answered.to_string()),
-                ]
+                let all: Vec<serde_json::Value> = std::iter::once(system).chain(read).collect();
+                vec![data("gen_ai.prompt", all.into()), data("gen_ai.completion", answered)]
             }
         }
     }
@@ -310,7 +306,7 @@ fn asked_for(call: &CallId, name: &str, input: &serde_json::Value) -> serde_json
 
 /// What a tool gave as a message.
 fn given_back(call: &CallId, output: &str) -> serde_json::Value {
-    let part = json!({"type": "tool_call_response", "id": call, "result": output});
+    let part = json!({"type": "tool_call_response", "id": call, "response": output});
     json!({"role": "tool", "parts": [part]})
 }
 
@@ -373,6 +369,11 @@ pub(super) fn text(key: &str, content: &str) -> KeyValue {
     value(key, Value::Text(cut(content)))
 }
 
+/// JSON, as far as one attribute goes.
+fn data(key: &str, all: serde_json::Value) -> KeyValue {
+    value(key, Value::Text(fitting(all)))
+}
+
 fn int(key: &str, number: u64) -> KeyValue {
     value(key, Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
 }
@@ -384,13 +385,6 @@ fn double(key: &str, number: f64) -> KeyValue {
 fn list(key: &str, only: &str) -> KeyValue {
     let values = vec![AnyValue { value: Some(Value::Text(only.to_owned())) }];
     value(key, Value::Array(ArrayValue { values }))
-}
-
-fn cut(text: &str) -> String {
-    if text.len() <= MAX_VALUE_BYTES {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(MAX_VALUE_BYTES)])
 }
 
 /// The identifier of a trace: a run's own is as long, so it can be looked up by it.
@@ -426,12 +420,5 @@ mod tests {
         assert_eq!(trace_id(id)[..2], [0x01, 0x93]);
         assert_eq!(trace_id("run-1"), trace_id("run-1"));
         assert_ne!(trace_id("run-1"), trace_id("run-2"));
-    }
-
-    #[test]
-    fn one_attribute_takes_so_much_and_no_more() {
-        let long = cut(&"é".repeat(MAX_VALUE_BYTES));
-        assert!(long.ends_with('…') && long.len() <= MAX_VALUE_BYTES + 3);
-        assert_eq!(cut("short"), "short");
     }
 }
