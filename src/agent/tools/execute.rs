@@ -62,14 +62,8 @@ impl Tool for Execute {
                 Err(error) => write(&mut told, &format!("“{path}” was not kept. {error}")),
             }
         }
-        let done: Vec<String> = changes
-            .iter()
-            .map(|change| {
-                let [wrote, deleted] = CHANGED;
-                let done = if change.content.is_some() { wrote } else { deleted };
-                format!("{done}{}”.", change.path)
-            })
-            .collect();
+        let done: Vec<(FilePath, bool)> =
+            changes.iter().map(|change| (change.path.clone(), change.content.is_some())).collect();
         let merged = agent.merge_files(scope, place, desk.call, &given, changes).await;
         let left = match merged.map_err(ToolError::from) {
             Ok(left) => left,
@@ -80,11 +74,7 @@ impl Tool for Execute {
                 return Err(ToolError::TellModel(told));
             }
         };
-        done.iter().for_each(|line| write(&mut told, line));
-        for path in left {
-            let why = "was changed by somebody else meanwhile, and is left as they wrote it";
-            write(&mut told, &format!("“{path}” {why}."));
-        }
+        tell_changes(&mut told, &done, &left);
         match outcome.end {
             End::Exit(0) => Ok(ToolOutput::text(told)),
             End::Exit(_) | End::Error(_) | End::Stopped(_) => Err(ToolError::TellModel(told)),
@@ -97,6 +87,21 @@ fn write(told: &mut String, line: &str) {
         told.push('\n');
     }
     told.push_str(line);
+}
+
+/// Tells of the files that a program wrote, or deleted, and of those that it could not because somebody else was
+/// faster.
+fn tell_changes(told: &mut String, done: &[(FilePath, bool)], left: &[FilePath]) {
+    let [wrote, deleted] = CHANGED;
+    for (path, is_written) in done {
+        if left.contains(path) {
+            let why = "was changed by somebody else meanwhile, and is left as they wrote it";
+            write(told, &format!("“{path}” {why}."));
+        } else {
+            let done = if *is_written { wrote } else { deleted };
+            write(told, &format!("{done}{path}”."));
+        }
+    }
 }
 
 /// What a program printed, and how it ended.
@@ -152,5 +157,23 @@ mod tests {
 
         assert!(told.len() < MAX_PRINTED + 100);
         assert!(told.starts_with("éé") && told.ends_with("öö") && told.contains("were left out"));
+    }
+
+    /// The model was told that it wrote the file, and that it did not.
+    #[test]
+    fn a_file_that_somebody_else_changed_meanwhile_is_not_told_as_written() {
+        let path = |path: &str| FilePath::parse(path).unwrap();
+        let done = [(path("a.txt"), true), (path("b.txt"), true), (path("c.txt"), false)];
+        let mut told = "42".to_owned();
+
+        tell_changes(&mut told, &done, &[path("a.txt")]);
+
+        let sentence =
+            "“a.txt” was changed by somebody else meanwhile, and is left as they wrote it.";
+        let expected = format!("42\n{sentence}\nIt wrote “b.txt”.\nIt deleted “c.txt”.");
+        assert_eq!(told, expected);
+        let mut told = String::new();
+        tell_changes(&mut told, &done[..1], &[path("a.txt")]);
+        assert_eq!(told, sentence, "the page looks for these words to show what was changed");
     }
 }
