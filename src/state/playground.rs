@@ -86,7 +86,8 @@ pub async fn session_data(
     let model = if session.model.is_empty() { &fields.model } else { &session.model };
     let left = agent.told_left(scope, &session.id, model).await?;
     Ok(SessionData {
-        player: player(desk, known).await?,
+        // In this session its version answers, and with that version's model.
+        player: Player { model: fields.model, ..player(desk, known).await? },
         variable_names,
         tools: fields.tools,
         turns: path.items.into_iter().map(rendered).collect(),

@@ -18,6 +18,7 @@ on_both!(
     a_session_is_cleared_and_what_was_said_stays_on_its_branch,
     a_deleted_session_can_be_brought_back,
     the_version_and_the_variables_of_a_session_decide_what_the_model_is_told,
+    the_settings_of_a_session_name_the_model_of_its_version,
     what_no_session_can_have_is_told_and_changes_nothing,
     a_session_belongs_to_one_persona,
     a_first_message_that_is_refused_leaves_nothing_behind,
@@ -128,6 +129,25 @@ async fn the_version_and_the_variables_of_a_session_decide_what_the_model_is_tol
 
     assert_eq!(said(Some(1)).await, ("first version".into(), json!(["thing"])));
     assert_eq!(said(None).await, ("second version".into(), json!(["thing", "other"])));
+}
+
+/// The settings named the model of the present version, and another one answered.
+async fn the_settings_of_a_session_name_the_model_of_its_version(house: House) {
+    let home = tinker(&house).await;
+    let dear = house.dear_model().await;
+    let set = async |model: &str| {
+        let model = json!({ "model": model });
+        house.call(Method::PUT, "/api/storage/personas/tinker", model).await.good();
+    };
+    set(dear).await;
+    let made = house.call(Method::POST, &format!("{home}/sessions"), json!({})).await.good();
+    set("demo").await;
+
+    let id = made["id"].as_str().unwrap();
+    let page = house.get(&format!("/playground/tinker/{id}?settings=1")).await.text;
+
+    assert!(page.contains("The persona’s own (demo/dear)"), "{page}");
+    assert!(house.get("/playground/tinker").await.text.contains("The persona’s own (demo)"));
 }
 
 async fn what_no_session_can_have_is_told_and_changes_nothing(house: House) {
