@@ -67,17 +67,20 @@ impl Agent {
         Ok(id)
     }
 
-    /// Begins a new conversation with the companion.
+    /// Begins a new conversation with the companion. A run in the old one is stopped.
     pub(super) async fn clear_companion(&self, scope: &Scope) -> Result<ConversationId, ApiError> {
-        let old = self.ambient(scope).await?;
-        let going_on = self.read(scope).await?.run_going_on(&old).await?;
+        let persona = self.companion(scope).await?.id;
+        let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(&persona)).await?;
+        let going_on = match conversation(&mut link).await? {
+            Some(old) => link.run_going_on(&old).await?,
+            None => None,
+        };
+        let id = begin(&mut link, persona).await?;
+        link.commit().await?;
         if let Some(run) = going_on {
             self.stop(scope, &run.id).await?;
         }
-        let persona = self.companion(scope).await?.id;
-        let mut link = self.write(scope).await?;
-        let id = begin(&mut link, persona).await?;
-        link.commit().await?;
         Ok(id)
     }
 

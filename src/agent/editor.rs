@@ -171,16 +171,19 @@ impl Agent {
         scope: &Scope,
         persona: &PersonaId,
     ) -> Result<ConversationId, ApiError> {
-        let persona = self.read(scope).await?.persona(persona).await?;
-        if let Some(old) = &persona.agent_chat_session_id {
-            let going_on = self.read(scope).await?.run_going_on(old).await?;
-            if let Some(run) = going_on {
-                self.stop(scope, &run.id).await?;
-            }
-        }
         let mut link = self.write(scope).await?;
+        // Whoever says something meanwhile says it before this, and is stopped, or in the new one.
+        link.lock(&Entity::from(persona)).await?;
+        let persona = link.persona(persona).await?;
+        let going_on = match &persona.agent_chat_session_id {
+            Some(old) => link.run_going_on(old).await?,
+            None => None,
+        };
         let conversation = begin(&mut link, &persona.id).await?;
         link.commit().await?;
+        if let Some(run) = going_on {
+            self.stop(scope, &run.id).await?;
+        }
         Ok(conversation.id)
     }
 

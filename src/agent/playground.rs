@@ -259,6 +259,11 @@ impl Agent {
         self.session(scope, persona, id).await?;
         self.stop_session(scope, id).await?;
         let mut link = self.write(scope).await?;
+        link.lock(&Entity::from(id)).await?;
+        // One that would not stop, or was begun since, would bring back what it belongs to at its end.
+        if let Some(run) = link.run_going_on(id).await? {
+            return Err(ApiError::Busy { run_id: run.id });
+        }
         link.clear_leaf(id, now()).await?;
         let session = link.session(id).await?;
         link.tell(News::of_chat(id));

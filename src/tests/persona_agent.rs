@@ -2,7 +2,7 @@
 //! `make test-live`, for a real one.
 
 use axum::http::Method;
-use greenroom::{changes::Gate, providers::TimeLimits};
+use greenroom::{changes::Gate, domain::id::PersonaId, providers::TimeLimits};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, House, error, request, told};
@@ -237,6 +237,56 @@ async fn it_remembers_until_the_conversation_is_cleared() {
     assert_eq!(history(&house).await["turns"], json!([]));
     let told = say(&house, "What is my name?").await;
     assert!(!told.words().contains("Philippa"), "{}", told.words());
+}
+
+#[tokio::test]
+async fn an_answer_without_a_word_is_done_and_its_run_says_so() {
+    let house = house().await;
+    let playing = house.playing(&json!({"answers": [[]]}));
+
+    let told = say(&playing, "Hello").await;
+
+    assert_eq!(told.events, [json!({"type": "done"})]);
+    let traces = playing.get("/api/traces").await.good();
+    let run = traces["items"][0]["id"].as_str().unwrap();
+    let run = playing.get(&format!("/api/runs/{run}")).await.good();
+    assert_eq!(run["status"], "done");
+    assert!(run["error"].to_string().contains("The model said nothing. Try again."), "{run}");
+}
+
+/// What was said in the same moment went on in the old conversation, where nobody saw it any more.
+#[tokio::test]
+async fn nothing_goes_on_in_a_conversation_that_was_cleared() {
+    let house = house().await;
+    let answers = json!({"answers": [[{"text": "Hello."}], ["stall"]]});
+    let playing = house.playing(&answers);
+    let (agent, scope, keeper) =
+        (&playing.state.agent, &playing.state.scope, PersonaId::new("keeper"));
+    let first = agent.send(scope, &keeper, "Hi", None).await.unwrap();
+    agent.ended(scope, &first.id).await.unwrap();
+    let looks = async |count: usize| {
+        for _ in 0..count {
+            history(&playing).await;
+        }
+    };
+
+    // Both have looked before either can write.
+    let held = playing.state.store.write(&scope.space).await.unwrap();
+    let clearing = async {
+        looks(5).await;
+        agent.clear(scope, &keeper).await
+    };
+    let letting = async {
+        looks(20).await;
+        drop(held);
+    };
+    let (run, cleared, ()) =
+        tokio::join!(agent.send(scope, &keeper, "Go on", None), clearing, letting);
+
+    let (run, cleared) = (run.unwrap(), cleared.unwrap());
+    let stands = agent.run(scope, &run.id).await.unwrap();
+    assert!(stands.status.is_over() || run.conversation_id == cleared, "{stands:?}");
+    agent.stop(scope, &run.id).await.unwrap();
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use axum::http::Method;
 use greenroom::{
     agent::Follows,
     domain::{
+        change::Entity,
+        error::ApiError,
         id::{ConversationId, PersonaId},
         playground::{SessionChanges, Variables},
     },
@@ -16,6 +18,7 @@ use crate::support::{House, error, on_both, request};
 on_both!(
     a_session_is_begun_renamed_and_listed,
     a_session_is_cleared_and_what_was_said_stays_on_its_branch,
+    what_was_cleared_is_not_brought_back_by_an_answer_that_goes_on,
     a_deleted_session_can_be_brought_back,
     the_version_and_the_variables_of_a_session_decide_what_the_model_is_told,
     the_settings_of_a_session_name_the_model_of_its_version,
@@ -81,6 +84,46 @@ async fn a_session_is_cleared_and_what_was_said_stays_on_its_branch(house: House
     let go = format!("{home}/sessions/{id}/leaf");
     house.call(Method::POST, &go, json!({"leaf": leaf})).await.good();
     assert_eq!(read(&house, &home, id).await["messages"], before["messages"]);
+}
+
+/// An answer that was begun in the same moment put its branch back when it ended.
+async fn what_was_cleared_is_not_brought_back_by_an_answer_that_goes_on(house: House) {
+    let home = tinker(&house).await;
+    let playing = house
+        .playing(&script(&[json!([{"text": "Hello."}]), json!([{"text": "I begin"}, "stall"])]));
+    let id = ConversationId::from(say(&playing, &home, words("Hi")).await.session);
+    let (agent, scope, persona) =
+        (&playing.state.agent, &playing.state.scope, &PersonaId::new("tinker"));
+    let session = agent.session(scope, persona, &id).await.unwrap();
+    let looks = async |count: usize| {
+        for _ in 0..count {
+            read(&playing, &home, id.as_str()).await;
+        }
+    };
+
+    // Both have looked before either can write.
+    let mut held = playing.state.store.write(&scope.space).await.unwrap();
+    held.lock(&Entity::from(&id)).await.unwrap();
+    let clearing = async {
+        looks(5).await;
+        agent.clear_session(scope, persona, &id).await
+    };
+    let letting = async {
+        looks(20).await;
+        drop(held);
+    };
+    let saying = agent.say_in_session(scope, session, "Go on", Follows::Leaf, None);
+    let (run, cleared, ()) = tokio::join!(saying, clearing, letting);
+
+    let run = run.unwrap();
+    agent.stop(scope, &run.id).await.unwrap();
+    let kept = read(&playing, &home, id.as_str()).await;
+    let first = &kept["messages"][0]["parts"][0]["text"];
+    match cleared {
+        Ok(_) => assert_eq!(first, "Go on", "it was said after that: {kept}"),
+        Err(ApiError::Busy { run_id }) => assert_eq!((run_id, first), (run.id, &json!("Hi"))),
+        Err(error) => panic!("{error:?}"),
+    }
 }
 
 async fn a_deleted_session_can_be_brought_back(house: House) {
