@@ -186,7 +186,9 @@ impl Chunks {
         }
         let finish = self.finish.take().ok_or_else(failure::truncated)?;
         self.tags.end(&mut self.writing);
-        let ending = if finish == "length" { Ending::Cut } else { Ending::Whole };
+        let is_whole =
+            matches!(finish.as_str(), "stop" | "tool_calls" | "function_call" | "end_turn" | "eos");
+        let ending = if is_whole { Ending::Whole } else { Ending::Cut };
         let details = std::mem::take(&mut self.details).carried();
         // What was cut off lacks its signature, and would be refused.
         if let Some(details) = details.filter(|_| ending == Ending::Whole) {
@@ -195,17 +197,22 @@ impl Chunks {
         }
         std::mem::take(&mut self.calls).write(&mut self.writing, ending);
         let reason = match finish.as_str() {
-            "length" => StopReason::MaxTokens,
+            "length" | "model_length" => StopReason::MaxTokens,
             "content_filter" => StopReason::Refusal,
             "error" => {
                 let message = "The service ended the answer with an error.";
                 return Err(ProviderError::new(Fault::Transient, message));
             }
+            "insufficient_system_resource" => {
+                let message = "The service had no room left for the answer.";
+                return Err(ProviderError::new(Fault::Overloaded, message));
+            }
             _ if self.is_refused => StopReason::Refusal,
+            // Nobody knows how far it came: what it calls for is not run.
+            _ if !is_whole => StopReason::Other,
             // Many servers say `stop` although they want tools run.
             _ if self.writing.has_calls() => StopReason::ToolUse,
-            "stop" | "tool_calls" | "function_call" | "end_turn" | "eos" => StopReason::EndTurn,
-            _ => StopReason::Other,
+            _ => StopReason::EndTurn,
         };
         self.writing.stop(self.usage, reason);
         Ok(self.writing.take())

@@ -187,6 +187,37 @@ fn a_call_that_the_limit_cut_off_stays_text() {
     }
 }
 
+/// A call was run with no arguments when its answer broke off for a reason of which nobody had heard.
+#[test]
+fn only_an_answer_that_is_whole_has_its_calls_run() {
+    let whole = ["stop", "tool_calls", "function_call", "end_turn", "eos"];
+    for reason in whole {
+        let answer = answer(&[call(0, "c", "look", json!("")), finish(reason), done()]);
+        assert_eq!(answer.called(), [called("look", json!({}), "c")], "{reason}");
+        assert_eq!(answer.stop(), Some(StopReason::ToolUse), "{reason}");
+        assert_eq!(self::answer(&[text("Hi"), finish(reason)]).stop(), Some(StopReason::EndTurn));
+    }
+    let cut = [
+        ("length", StopReason::MaxTokens),
+        ("model_length", StopReason::MaxTokens),
+        ("content_filter", StopReason::Refusal),
+        ("something_new", StopReason::Other),
+    ];
+    for (reason, stop) in cut {
+        let answer = answer(&[call(0, "c", "look", json!("")), finish(reason), done()]);
+        let left = ("look".into(), Err(String::new()), Some("c".into()));
+        assert_eq!(answer.called(), [left], "{reason}");
+        assert_eq!(answer.stop(), Some(stop), "{reason}");
+        assert_eq!(self::answer(&[text("Hi"), finish(reason)]).stop(), Some(stop));
+    }
+    for (reason, fault) in
+        [("error", Fault::Transient), ("insufficient_system_resource", Fault::Overloaded)]
+    {
+        let answer = answer(&[call(0, "c", "look", json!("{}")), finish(reason), done()]);
+        assert_eq!(answer.error.as_ref().unwrap().fault, fault, "{reason}");
+    }
+}
+
 #[test]
 fn a_refusal_is_shown_and_is_the_reason() {
     let refusal = |text: &str| delta(json!({"refusal": text}));
