@@ -82,6 +82,8 @@ pub struct Turn {
     open: Option<(PartId, Kind)>,
     wanted: Vec<Wanted>,
     spoke: bool,
+    /// Whether anything came of it at all, in whichever answer.
+    said: bool,
     step_usage: Usage,
     /// About how many tokens the present question has.
     reading: u64,
@@ -114,6 +116,7 @@ impl Turn {
             open: None,
             wanted: Vec::new(),
             spoke: false,
+            said: false,
             step_usage: Usage::default(),
             reading: 0,
             room: None,
@@ -235,6 +238,7 @@ impl Turn {
 
     /// Counts what comes of an answer, and gives the room that it no longer fits in.
     fn hear(&mut self, piece: &str) -> Option<Room> {
+        self.said |= !piece.is_empty();
         self.heard.add(piece);
         self.owed = true;
         let room = self.room?;
@@ -285,11 +289,15 @@ impl Turn {
         steps.push(self.step_ended(stop));
         let rest = match stop {
             StopReason::ToolUse if !self.wanted.is_empty() => self.run_tools(),
-            StopReason::EndTurn
-            | StopReason::StopSequence
-            | StopReason::ToolUse
-            | StopReason::Other => {
-                self.end(RunStatus::Done, Some(stop), None, "The model ended its turn.")
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse => {
+                let reason = "The model said nothing. Try again.";
+                let error = (!self.said).then(|| ApiError::NotNow { reason: reason.into() });
+                self.end(RunStatus::Done, Some(stop), error, "The model ended its turn.")
+            }
+            StopReason::Other => {
+                let reason = "The model stopped before its end and did not say why.".into();
+                let error = ApiError::NotNow { reason };
+                self.end(RunStatus::Done, Some(stop), Some(error), "The answer broke off.")
             }
             StopReason::PauseTurn => self.go_on(),
             StopReason::MaxTokens

@@ -197,13 +197,31 @@ fn every_stop_reason_has_its_end() {
 
     assert_eq!(ends(StopReason::EndTurn), Some((RunStatus::Done, false)));
     assert_eq!(ends(StopReason::StopSequence), Some((RunStatus::Done, false)));
-    assert_eq!(ends(StopReason::Other), Some((RunStatus::Done, false)));
+    assert_eq!(ends(StopReason::Other), Some((RunStatus::Done, true)));
     assert_eq!(ends(StopReason::ToolUse), Some((RunStatus::Done, false)), "there was no call");
     assert_eq!(ends(StopReason::MaxTokens), Some((RunStatus::Done, true)));
     assert_eq!(ends(StopReason::Refusal), Some((RunStatus::Done, true)));
     assert_eq!(ends(StopReason::ContextExceeded), Some((RunStatus::Failed, true)));
     assert_eq!(ends(StopReason::Limit), Some((RunStatus::Done, true)));
     assert_eq!(ends(StopReason::PauseTurn), None, "the turn goes on");
+}
+
+/// A bare question stood there, and nobody knew why.
+#[test]
+fn an_answer_without_a_word_says_so() {
+    let told = |turn: &mut Turn| {
+        let steps = stops(turn, StopReason::EndTurn);
+        (the_end(&steps).status, the_end(&steps).error.as_ref().map(ToString::to_string))
+    };
+    let sentence = "The model said nothing. Try again.".to_owned();
+
+    assert_eq!(told(&mut turn()), (RunStatus::Done, Some(sentence)));
+    // What it did before is something.
+    let mut busy = turn();
+    calls(&mut busy, "a");
+    stops(&mut busy, StopReason::ToolUse);
+    busy.on(Input::ToolDone(result("i1", "a", "one", false)));
+    assert_eq!(told(&mut busy), (RunStatus::Done, None));
 }
 
 #[test]

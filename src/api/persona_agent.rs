@@ -23,6 +23,7 @@ use crate::{
         event::RunEvent,
         id::{CallId, ConversationId, PartId, PersonaId, RunId},
         message::{PartBody, Role, Turn},
+        run::StopReason,
         timestamp::Timestamp,
     },
     state::{AppState, Desk},
@@ -186,10 +187,15 @@ impl Projection {
                 output: result.output.clone(),
                 is_error: result.is_error,
             }),
+            // It came to its end, also when that was all.
+            RunEvent::Ended {
+                stop: Some(StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse),
+                ..
+            }
+            | RunEvent::Ended { error: None, .. } => Some(ChatEvent::Done),
             RunEvent::Ended { error: Some(error), .. } => {
                 Some(ChatEvent::Error { message: error.to_string() })
             }
-            RunEvent::Ended { error: None, .. } => Some(ChatEvent::Done),
             RunEvent::Started { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::Retrying { .. }

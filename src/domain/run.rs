@@ -278,7 +278,8 @@ impl Run {
         match self.status {
             RunStatus::Interrupted | RunStatus::Stopped => true,
             RunStatus::Done => {
-                matches!(self.stop, Some(StopReason::MaxTokens | StopReason::Limit))
+                use StopReason::{Limit, MaxTokens, Other};
+                matches!(self.stop, Some(MaxTokens | Limit | Other))
             }
             RunStatus::Queued | RunStatus::Running | RunStatus::Failed => false,
         }
@@ -287,7 +288,27 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn an_answer_that_stopped_for_no_known_reason_can_be_gone_on_with() {
+        let ended = |status, stop| {
+            let run = json!({
+                "id": "r", "conversationId": "c", "messageId": "m", "replyId": "a", "roundId": "r",
+                "place": 0, "personaId": "p", "personaRevision": 1, "model": "demo",
+                "status": status, "stop": stop, "spent": Spent::default(), "createdAt": "2026-01-01T00:00:00Z",
+            });
+            serde_json::from_value::<Run>(run).unwrap().broke_off()
+        };
+
+        for stop in [StopReason::Other, StopReason::MaxTokens, StopReason::Limit] {
+            assert!(ended(RunStatus::Done, stop), "{stop:?}");
+        }
+        assert!(!ended(RunStatus::Done, StopReason::EndTurn));
+        assert!(!ended(RunStatus::Failed, StopReason::Other));
+    }
 
     #[test]
     fn people_read_what_a_run_took_and_nothing_that_is_not_known() {

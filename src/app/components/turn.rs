@@ -248,6 +248,7 @@ pub fn TurnFoot(
         Some(StopReason::MaxTokens) => Some("The answer is cut off here.".into()),
         Some(StopReason::Refusal) => Some("The model declined.".into()),
         Some(StopReason::Limit) => Some("A limit ended the answer here.".into()),
+        Some(StopReason::Other) => Some("The model stopped here.".into()),
         _ => None,
     });
     // Of what came from a file or was put in other words, no model is known.

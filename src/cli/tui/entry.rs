@@ -123,6 +123,7 @@ impl Entry {
         let cut = match self.message.stop {
             Some(StopReason::MaxTokens) => Some("The answer is cut off: it came to its limit."),
             Some(StopReason::Limit) if self.ending.is_none() => Some("A limit was reached."),
+            Some(StopReason::Other) if self.ending.is_none() => Some("The model stopped here."),
             Some(StopReason::Refusal) => Some("The model refused."),
             Some(StopReason::ContextExceeded) => {
                 Some("The conversation is longer than the model can read.")

@@ -34,6 +34,7 @@ on_both!(
     fields_that_are_left_empty_are_no_variables,
     a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared,
     an_answer_that_never_came_has_a_place_of_its_own,
+    an_answer_without_a_word_is_told_on_every_page,
     what_a_tool_is_given_is_shown_as_text,
     what_a_step_did_to_files_is_shown_however_far_up_it_is,
 );
@@ -419,6 +420,33 @@ async fn an_answer_that_never_came_has_a_place_of_its_own(house: House) {
     let group = answer.split_once("small retry\"").unwrap().1;
     let group = group.split("</div>").next().unwrap();
     assert!(group.contains("/fn/retry_run") && group.contains("Retry with it"), "{group}");
+}
+
+/// The bare question stood there as if nobody had been asked.
+async fn an_answer_without_a_word_is_told_on_every_page(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[json!([]), json!([]), json!([])]));
+    let id = say(&playing, &home, words("Hi")).await.session;
+    let chat =
+        playing.call(Method::POST, "/api/chats", json!({"personaId": "optimist"})).await.good();
+    let chat = chat["id"].as_str().unwrap();
+    let said = json!({"content": "Hi"});
+    let said = playing.call(Method::POST, &format!("/api/chats/{chat}/messages"), said).await;
+    let run = said.good()["runId"].as_str().unwrap().into();
+    let (agent, scope) = (&playing.state.agent, &playing.state.scope);
+    agent.ended(scope, &run).await.unwrap();
+    let run = agent.send(scope, &"optimist".into(), "Hi", None).await.unwrap().id;
+    agent.ended(scope, &run).await.unwrap();
+
+    let pages = [
+        format!("/playground/tinker/{id}"),
+        format!("/chats/{chat}"),
+        "/rail?at=/personas/optimist".to_owned(),
+    ];
+    for page in pages {
+        let shown = playing.get(&page).await.text;
+        assert!(shown.contains("The model said nothing. Try again."), "{page}: {shown}");
+    }
 }
 
 async fn what_a_tool_is_given_is_shown_as_text(house: House) {
