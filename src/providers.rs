@@ -24,6 +24,7 @@ mod lines;
 mod openai_chat;
 mod openai_responses;
 mod pieces;
+mod question;
 mod seal;
 mod services;
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub enum Fault {
     Garbled,
     /// A web page came instead of an answer: the address is another's.
     Page,
+    /// Nothing is there, and the address has no path where most services have one.
+    NoPath,
 }
 
 impl Fault {
@@ -48,7 +50,8 @@ impl Fault {
             | Self::BadRequest
             | Self::ContextExceeded
             | Self::Garbled
-            | Self::Page => false,
+            | Self::Page
+            | Self::NoPath => false,
         }
     }
 }
@@ -65,12 +68,14 @@ pub struct ProviderError {
     pub status: Option<u16>,
     /// How long the service wants us to wait.
     pub retry_after: Option<Duration>,
+    /// What the service calls the request, for whoever asks it about that.
+    pub request_id: Option<String>,
 }
 
 impl ProviderError {
     /// A failure with what was said about it.
     pub fn new(fault: Fault, message: impl Into<String>) -> Self {
-        Self { fault, message: message.into(), status: None, retry_after: None }
+        Self { fault, message: message.into(), status: None, retry_after: None, request_id: None }
     }
 
     /// The sentence for people, naming the service.
@@ -111,6 +116,10 @@ impl ProviderError {
                 Fault::Page => format!(
                     "At the address of {service} is a web page, and nothing that answers. Check it in the \
                      settings."
+                ),
+                Fault::NoPath => format!(
+                    "At the address of {service} nothing answers. Most services answer below /v1: check in \
+                     the settings whether it is missing."
                 ),
             },
         }

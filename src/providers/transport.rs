@@ -2,7 +2,11 @@
 //!
 //! A stream that is dropped closes its connection, and that ends the generation over there.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_stream::stream;
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -13,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     Artist, Ask, Decoder, Demo, Dialect, Embedder, EmbeddingSettings, Fault, ImageSettings,
-    ModelEvent, ProviderError, Quirks, Route, Seal, Thoughts,
+    ModelEvent, ProviderError, Route, Seal,
     catalog::{Catalog, Environment},
     echo::Echo,
     fence::{Allowance, Fence},
@@ -21,6 +25,7 @@ use super::{
     limits::TimeLimits,
     lines::{Lines, LinesError, Reach},
     pieces::{ENDLESS, pieces},
+    question::Question,
 };
 use crate::domain::{
     error::ApiError,
@@ -33,6 +38,8 @@ const ATTEMPTS: usize = 3;
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The longest answer that is taken: words, thoughts and calls together.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// The longest name of a request that is logged.
+const MAX_REQUEST_ID: usize = 128;
 /// The most that is read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
@@ -165,47 +172,6 @@ impl Providers {
     }
 }
 
-/// A request that can be sent more than once.
-struct Question {
-    dialect: Dialect,
-    address: String,
-    body: bytes::Bytes,
-    service: String,
-    model: String,
-    quirks: Quirks,
-}
-
-impl Question {
-    /// Takes the wish to see the model's thoughts out, when that is what the service did not take: not every
-    /// account may see them. `false` when it was something else.
-    fn leave_thoughts(&mut self, error: &ProviderError) -> bool {
-        let told = error.message.to_lowercase();
-        let is_it = ["reasoning", "thinking", "thought"].iter().any(|word| told.contains(word));
-        if error.fault != Fault::BadRequest || !is_it {
-            return false;
-        }
-        let Ok(mut body) = serde_json::from_slice(&self.body) else { return false };
-        let left = self.dialect.leave_thoughts(&mut body);
-        if left {
-            self.body = body.to_string().into();
-        }
-        left
-    }
-
-    fn decoder(&self) -> Box<dyn Decoder> {
-        self.dialect.decoder(&Ask {
-            service: &self.service,
-            model: &self.model,
-            system: "",
-            turns: &[],
-            tools: &[],
-            max_tokens: 0,
-            thoughts: Thoughts::AsIs,
-            quirks: self.quirks,
-        })
-    }
-}
-
 fn answer(
     lines: Lines,
     limits: TimeLimits,
@@ -225,8 +191,14 @@ fn answer(
         loop {
             let mut passed_on = false;
             let mut failed = None;
+            let asked = Instant::now();
             match send(&client, limits, &question, key.as_ref()).await {
                 Ok(begun) => {
+                    tracing::debug!(
+                        service = question.service, model = question.model, attempt,
+                        request = request_id(begun.response.headers(), key.as_ref()),
+                        took_ms = millis(asked.elapsed()), "a service answers"
+                    );
                     let (dialect, decoder) = (question.dialect, question.decoder());
                     let mut events = decoded(begun, dialect, decoder, limits).boxed();
                     let mut echo = Echo::of(key.as_ref());
@@ -259,27 +231,24 @@ fn answer(
             let too_long = error.retry_after.is_some_and(|wait| wait > MAX_WAIT);
             let again = !passed_on && !too_long && error.fault.is_transient();
             let wait = if again { waits.next() } else { None };
+            // Its own word counts, as the least.
+            let wait = wait.map(|wait| wait.max(error.retry_after.unwrap_or_default()));
             let told = match &key {
                 Some(key) => key.hide_in(&error.message),
                 None => error.message.clone(),
             };
             tracing::info!(
                 service = question.service, model = question.model, attempt,
-                status = error.status, fault = ?error.fault, retry = wait.is_some(),
+                status = error.status, fault = ?error.fault, request = error.request_id,
+                took_ms = millis(asked.elapsed()), wait_ms = wait.map(millis),
                 "a service failed: {told}"
             );
             let Some(wait) = wait else {
                 yield Err(ProviderError { message: told, ..error });
                 return;
             };
-            // Its own word counts, as the least.
-            let wait = wait.max(error.retry_after.unwrap_or_default());
             attempt += 1;
-            yield Ok(ModelEvent::Retrying {
-                attempt,
-                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                reason: told,
-            });
+            yield Ok(ModelEvent::Retrying { attempt, wait_ms: millis(wait), reason: told });
             sleep(wait).await;
         }
     }
@@ -433,7 +402,8 @@ async fn send(
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = timeout(limits.idle, read_some(response)).await.unwrap_or_default();
-    Err(question.dialect.error(status, &|name| named(&headers, name), &body))
+    let error = question.dialect.error(status, &|name| named(&headers, name), &body);
+    Err(ProviderError { request_id: request_id(&headers, key), ..question.below(error) })
 }
 
 /// Waits for the first piece too: a service may send its headers long before it has anything to say.
@@ -442,6 +412,17 @@ async fn begin(request: RequestBuilder) -> reqwest::Result<Begun> {
     // A refusal has said enough with its status; what it says beside that is read apart.
     let first = if response.status().is_success() { response.chunk().await? } else { None };
     Ok(Begun { response, first })
+}
+
+/// What a service calls a request, as far as it looks like a name.
+fn request_id(headers: &header::HeaderMap, key: Option<&Key>) -> Option<String> {
+    let id = ["x-request-id", "request-id"].into_iter().find_map(|name| named(headers, name));
+    let id = id.filter(|id| id.len() <= MAX_REQUEST_ID)?;
+    Some(key.map_or_else(|| id.clone(), |key| key.hide_in(&id)))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn named(headers: &header::HeaderMap, name: &str) -> Option<String> {

@@ -120,9 +120,11 @@ fn sentence(error: &ProviderError) -> String {
         Fault::Unreached | Fault::Transient | Fault::Truncated => {
             "the service for embeddings could not be reached"
         }
-        Fault::BadRequest | Fault::ContextExceeded | Fault::Garbled | Fault::Page => {
-            "the service for embeddings gave no vector"
-        }
+        Fault::BadRequest
+        | Fault::ContextExceeded
+        | Fault::Garbled
+        | Fault::Page
+        | Fault::NoPath => "the service for embeddings gave no vector",
     };
     format!("Only words were looked for: {why}.")
 }

@@ -60,7 +60,8 @@ fn failures(dialect: Dialect) -> Vec<Vec<Reply>> {
     let mut failures = vec![
         vec![Reply::status(401, said(wrong))],
         vec![Reply::status(400, said("Bad: key='{key}', “{key}”, Bearer {key}"))],
-        vec![Reply::status(400, "no JSON, but key={key}!")],
+        vec![Reply::status(400, "no JSON, but key={key}!").with("x-request-id", "{key}")],
+        vec![Reply::status(400, "No.").with("request-id", "req_of-the-service")],
         vec![Reply::status(404, json!([{"error": "{key}"}]))],
         vec![Reply::status(403, "<html><title>{key}</title></html>")],
         vec![Reply::status(402, json!({"detail": "{key}"}))],
@@ -195,6 +196,7 @@ async fn a_key_is_in_no_answer_no_page_no_trace_no_log_and_not_in_the_database()
     file.rewind().unwrap();
     file.read_to_end(&mut logged).unwrap();
     assert!(contains(&logged, b"a service failed") && contains(&logged, b"TRACE"));
+    assert!(contains(&logged, b"request=\"req_of-the-service\""), "what to ask the service about");
     assert_free("the log", &logged);
     assert_free("what can be printed", format!("{:?}", stage.house.state).as_bytes());
 }

@@ -185,6 +185,35 @@ async fn what_will_not_get_better_is_asked_once_and_told_in_a_sentence() {
     }
 }
 
+/// All that was told was that it was not found.
+#[tokio::test]
+async fn an_address_that_lacks_its_path_is_told_as_that() {
+    let fake = FakeService::start().await;
+    let base = format!("http://{}", fake.address);
+    let environment = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", "key-of-nobody".into())];
+    let stage = Stage::around(fake, "gpt-4o", patient(), &environment).await;
+    let missing = "At the address of OpenAI nothing answers. Most services answer below /v1: check in \
+                   the settings whether it is missing.";
+    let no_model = "OpenAI did not take the request: “The model is not there”.";
+    let refused = |message: &str| Reply::status(404, json!({"error": {"message": message}}));
+    for model in ["gpt-4o", "gpt-6-sol"] {
+        stage.cast(model).await;
+        for (reply, sentence) in [
+            (refused("Not Found"), missing),
+            (Reply::status(404, ""), missing),
+            (refused("The model is not there."), no_model),
+        ] {
+            stage.fake.play([reply]);
+            assert_eq!(stage.say("Hello").await.error(), sentence, "{model}");
+        }
+    }
+
+    let stage = Stage::new("gpt-4o").await;
+    stage.fake.play([Reply::status(404, "")]);
+    let told = "OpenAI did not take the request: “HTTP 404”.";
+    assert_eq!(stage.say("Hello").await.error(), told, "it has a path");
+}
+
 #[tokio::test]
 async fn a_wrong_key_and_a_used_up_day_are_told_apart_by_their_words_at_gemini() {
     let stage = Stage::new("gemini-3.8-flash").await;
