@@ -51,6 +51,7 @@ mod scribe;
 mod sent;
 mod session_again;
 mod session_talk;
+mod session_waiting;
 mod settings;
 mod talk;
 mod talk_files;
@@ -104,7 +105,7 @@ use crate::{
     changes::Scope,
     domain::{
         error::ApiError,
-        id::{PersonaId, RunId, SpaceId},
+        id::{ConversationId, PersonaId, RunId, SpaceId},
         version::Revision,
     },
     providers::Providers,
@@ -177,6 +178,8 @@ struct Shared {
     collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
+    /// Room for what waits for an answer in a session.
+    waiting: Mutex<HashMap<(SpaceId, ConversationId), Weak<Semaphore>>>,
     /// The versions of personas that roleplay data is drawn from, or was in vain.
     drawings: Mutex<HashSet<(SpaceId, PersonaId, Revision)>>,
 }
@@ -220,6 +223,7 @@ impl Agent {
             sights: Sights::default(),
             collector: OnceLock::new(),
             lines: Mutex::default(),
+            waiting: Mutex::default(),
             drawings: Mutex::default(),
         };
         let agent = Self { shared: Arc::new(shared) };

@@ -29,6 +29,18 @@ use crate::{
 /// How long a stop waits for the run to come to its end.
 const STOP_TIME: Duration = Duration::from_secs(10);
 
+/// Why nobody could begin while another run came to its end.
+const JUST_ENDED: &str = "The last answer came to its end in this very moment. Send it again.";
+
+/// Whether another run was in the way, so that the same may go well a moment later.
+pub(super) fn was_in_the_way(error: &ApiError) -> bool {
+    match error {
+        ApiError::Busy { .. } => true,
+        ApiError::NotNow { reason } => reason == JUST_ENDED,
+        _ => false,
+    }
+}
+
 /// What a run is made of.
 pub(super) struct Order {
     /// What it will be called.
@@ -214,10 +226,7 @@ impl Agent {
         let going_on = self.read(scope).await?.run_going_on(conversation).await?;
         Ok(match going_on {
             Some(other) => ApiError::Busy { run_id: other.id },
-            None => ApiError::NotNow {
-                reason: "The last answer came to its end in this very moment. Send it again."
-                    .into(),
-            },
+            None => ApiError::NotNow { reason: JUST_ENDED.into() },
         })
     }
 

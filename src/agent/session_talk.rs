@@ -186,39 +186,6 @@ impl Agent {
         first(self.once(scope, &id, words.client, saying).await?)
     }
 
-    /// Says something in a session once the answer that is being given is there. It is said also when whoever
-    /// says it is gone by then.
-    pub async fn say_next_in_session(
-        &self,
-        scope: &Scope,
-        session: &PlaygroundSession,
-        words: String,
-        follows: Follows,
-    ) -> Result<Run, ApiError> {
-        let (agent, scope) = (self.clone(), scope.clone());
-        let (persona, id) = (session.persona_id.clone(), session.id.clone());
-        let saying = tokio::spawn(async move {
-            loop {
-                let going_on = agent.read(&scope).await?.run_going_on(&id).await?;
-                if let Some(run) = going_on {
-                    agent.ended(&scope, &run.id).await?;
-                }
-                let session = agent.session(&scope, &persona, &id).await?;
-                let follows = follows.clone();
-                match agent.say_in_session(&scope, session, words.as_str(), follows, None).await {
-                    // Somebody else was faster.
-                    Err(ApiError::Busy { .. }) => {}
-                    said => return said,
-                }
-            }
-        });
-        saying.await.unwrap_or_else(|broke| {
-            let incident = uuid::Uuid::now_v7().simple().to_string();
-            tracing::error!(incident, %broke, "what waited for an answer was not said");
-            Err(ApiError::Internal { incident })
-        })
-    }
-
     async fn say_anew_in_session(
         &self,
         scope: &Scope,

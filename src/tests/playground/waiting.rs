@@ -1,14 +1,17 @@
 //! What is said while an answer is being given, and waits for it.
 
 use axum::http::Method;
-use futures::FutureExt;
-use greenroom::agent::Follows;
+use futures::{FutureExt, future::join_all};
+use greenroom::{agent::Follows, domain::line::MAX_WAITING};
 use serde_json::{Value, json};
 
 use super::{read, script, tinker, words};
 use crate::support::{House, on_both, request};
 
-on_both!(what_waits_for_an_answer_is_said_though_nobody_waits_any_more,);
+on_both!(
+    what_waits_for_an_answer_is_said_though_nobody_waits_any_more,
+    so_many_wait_for_an_answer_and_all_of_them_are_said,
+);
 
 /// What waited for an answer was lost when its page was closed, and a plain form was refused.
 async fn what_waits_for_an_answer_is_said_though_nobody_waits_any_more(house: House) {
@@ -51,4 +54,39 @@ async fn what_waits_for_an_answer_is_said_though_nobody_waits_any_more(house: Ho
     }
     let all = ["Hi", "I begin", "Are you there?", "Still.", "Sure?", "And yes."];
     assert_eq!(said().await, all);
+}
+
+/// Whatever was sent waited, and some of it was lost when several wanted to be said in the same moment.
+async fn so_many_wait_for_an_answer_and_all_of_them_are_said(house: House) {
+    let home = tinker(&house).await;
+    let mut answers = vec![json!([{"text": "I begin"}, "stall"])];
+    answers.extend((0..MAX_WAITING).map(|_| json!([{"text": "Yes."}])));
+    let playing = house.playing(&script(&answers));
+    let body = words("Hi").to_string().into_bytes();
+    let mut first =
+        playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
+    first.until("text-delta").await;
+    let session = first.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+    let (agent, scope) = (&playing.state.agent, &playing.state.scope);
+    let known = agent.session(scope, &"tinker".into(), &session.as_str().into()).await.unwrap();
+    let wait = |words: String| agent.say_next_in_session(scope, &known, words, Follows::Leaf);
+
+    let mut waiting: Vec<_> =
+        (0..MAX_WAITING).map(|number| Box::pin(wait(number.to_string()))).collect();
+    for one in &mut waiting {
+        assert!(one.now_or_never().is_none(), "it waits");
+    }
+    let refused = wait("One too many".into()).now_or_never().unwrap().unwrap_err();
+
+    assert_eq!(refused.to_string(), "20 messages wait already. Let one be answered first.");
+    let stop = format!("{home}/{session}/stop");
+    playing.call(Method::POST, &stop, json!({})).await.good();
+    for said in join_all(waiting).await {
+        said.unwrap();
+    }
+    let whole = read(&playing, &home, &session).await;
+    let said = whole["messages"].as_array().unwrap().iter();
+    assert_eq!(said.filter(|one| one["role"] == "user").count(), 1 + MAX_WAITING);
+    let next = wait("Is there room?".into()).now_or_never();
+    assert!(next.is_none(), "{next:?}");
 }

@@ -1,0 +1,81 @@
+//! What is said in a session while an answer is being given, and waits for it.
+
+use std::sync::{Arc, PoisonError, Weak};
+
+use tokio::sync::Semaphore;
+
+use super::{Agent, editor::check_words, runs::was_in_the_way, session_talk::Follows};
+use crate::{
+    changes::Scope,
+    domain::{
+        error::ApiError, id::ConversationId, line::MAX_WAITING, playground::PlaygroundSession,
+        run::Run,
+    },
+};
+
+impl Agent {
+    /// Says something in a session once the answer that is being given is there. It is said also when whoever
+    /// says it is gone by then, as long as this server goes on.
+    pub async fn say_next_in_session(
+        &self,
+        scope: &Scope,
+        session: &PlaygroundSession,
+        words: String,
+        follows: Follows,
+    ) -> Result<Run, ApiError> {
+        check_words(&words)?;
+        let (agent, scope, session) = (self.clone(), scope.clone(), session.clone());
+        let place = self.waiting_room(&scope, &session.id).try_acquire_owned().map_err(|_| {
+            let reason = format!("{MAX_WAITING} messages wait already. Let one be answered first.");
+            ApiError::NotNow { reason }
+        })?;
+        let saying = tokio::spawn(async move {
+            let _place = place;
+            let said = agent.say_after(&scope, &session, &words, follows).await;
+            if let Err(error) = &said {
+                tracing::warn!(%error, session = %session.id, "what waited for an answer was not said");
+            }
+            said
+        });
+        saying.await.unwrap_or_else(|broke| {
+            let incident = uuid::Uuid::now_v7().simple().to_string();
+            tracing::error!(incident, %broke, "what waited for an answer was not said");
+            Err(ApiError::Internal { incident })
+        })
+    }
+
+    async fn say_after(
+        &self,
+        scope: &Scope,
+        session: &PlaygroundSession,
+        words: &str,
+        follows: Follows,
+    ) -> Result<Run, ApiError> {
+        let (persona, id) = (&session.persona_id, &session.id);
+        loop {
+            let going_on = self.read(scope).await?.run_going_on(id).await?;
+            if let Some(run) = going_on {
+                self.ended(scope, &run.id).await?;
+            }
+            let session = self.session(scope, persona, id).await?;
+            match self.say_in_session(scope, session, words, follows.clone(), None).await {
+                // Somebody else was faster.
+                Err(error) if was_in_the_way(&error) => {}
+                said => return said,
+            }
+        }
+    }
+
+    /// Where a session keeps what waits for an answer.
+    fn waiting_room(&self, scope: &Scope, id: &ConversationId) -> Arc<Semaphore> {
+        let mut rooms = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        rooms.retain(|_, room| room.strong_count() > 0);
+        let key = (scope.space.clone(), id.clone());
+        if let Some(room) = rooms.get(&key).and_then(Weak::upgrade) {
+            return room;
+        }
+        let room = Arc::new(Semaphore::new(MAX_WAITING));
+        rooms.insert(key, Arc::downgrade(&room));
+        room
+    }
+}
