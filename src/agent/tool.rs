@@ -145,7 +145,8 @@ trait Erased: Send + Sync {
     fn effect(&self) -> Effect;
     fn needs(&self) -> Tier;
     fn spec(&self) -> ToolSpec;
-    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a>;
+    /// Does it. `spec` is what the model was told of it.
+    fn call<'a>(&'a self, input: Value, spec: &'a ToolSpec, desk: CallDesk<'a>) -> Running<'a>;
 }
 
 impl Erased for FoundTool {
@@ -165,7 +166,7 @@ impl Erased for FoundTool {
         self.spec.clone()
     }
 
-    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
+    fn call<'a>(&'a self, input: Value, _: &'a ToolSpec, desk: CallDesk<'a>) -> Running<'a> {
         self.does.run(input, desk)
     }
 }
@@ -203,9 +204,9 @@ impl<T: Tool> Erased for T {
         ToolSpec { name: T::NAME.into(), description, schema }
     }
 
-    fn call<'a>(&'a self, input: Value, desk: CallDesk<'a>) -> Running<'a> {
+    fn call<'a>(&'a self, input: Value, spec: &'a ToolSpec, desk: CallDesk<'a>) -> Running<'a> {
         Box::pin(async move {
-            if let Some(told) = unknown(&input, &Erased::spec(self)) {
+            if let Some(told) = unknown(&input, spec) {
                 return Err(ToolError::TellModel(told));
             }
             let input = serde_path_to_error::deserialize(input).map_err(|error| {
@@ -346,10 +347,11 @@ impl Registry {
         desk: &ToolDesk,
         most: usize,
     ) -> Result<ToolResult, ApiError> {
-        let outcome = match self.find(&call.name) {
-            Some(tool) => {
+        let spec = self.specs.iter().find(|spec| spec.name == call.name);
+        let outcome = match self.find(&call.name).zip(spec) {
+            Some((tool, spec)) => {
                 let desk = CallDesk { desk, call: &call.call, most };
-                tool.call(call.input.clone(), desk).await
+                tool.call(call.input.clone(), spec, desk).await
             }
             None => Err(ToolError::TellModel(format!(
                 "There is no tool “{}”. There are: {}.",
