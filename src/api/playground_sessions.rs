@@ -401,24 +401,26 @@ async fn archive(
         (header::CONTENT_TYPE, "application/zip"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"files.zip\""),
     ];
-    Ok((headers, zipped(&files)?))
-}
-
-/// The files as an archive.
-fn zipped(files: &[VirtualFile]) -> Result<Vec<u8>, ApiError> {
-    use std::io::{Cursor, Write};
-    let broken = |error: &dyn std::error::Error| {
+    // Megabytes are packed.
+    let zipped = tokio::task::spawn_blocking(move || zipped(&files)).await;
+    let packed = zipped.map_err(std::io::Error::other).flatten().map_err(|error| {
         let incident = uuid::Uuid::now_v7().simple().to_string();
         tracing::error!(incident, %error, "an archive could not be made");
         ApiError::Internal { incident }
-    };
+    })?;
+    Ok((headers, packed))
+}
+
+/// The files as an archive.
+fn zipped(files: &[VirtualFile]) -> std::io::Result<Vec<u8>> {
+    use std::io::{Cursor, Write};
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for file in files {
         let options = zip::write::SimpleFileOptions::default();
-        archive.start_file(&file.info.path, options).map_err(|error| broken(&error))?;
-        archive.write_all(&file.content).map_err(|error| broken(&error))?;
+        archive.start_file(&file.info.path, options)?;
+        archive.write_all(&file.content)?;
     }
-    Ok(archive.finish().map_err(|error| broken(&error))?.into_inner())
+    Ok(archive.finish()?.into_inner())
 }
 
 /// Takes a form with files, and leads back to the session.

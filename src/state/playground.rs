@@ -181,9 +181,9 @@ fn file_diff(step: FileStep) -> FileDiff {
             let plain = (unix_lines(&before), unix_lines(&after));
             // How lines end is shown where nothing else was changed.
             let (before, after) = if plain.0 == plain.1 { (before, after) } else { plain };
-            diff::segments(&visible(before), &visible(after))
+            Some(diff::segments(&visible(before), &visible(after)))
         }
-        _ => Vec::new(),
+        _ => None,
     };
     FileDiff { path: step.path, told: told.into(), segments }
 }

@@ -74,6 +74,10 @@ impl Link {
         after: Option<&str>,
         limit: u32,
     ) -> Result<TracePage, StoreError> {
+        // No text here may hold it, and PostgreSQL takes no such question.
+        if filter.model.as_ref().is_some_and(|model| model.contains('\0')) {
+            return Ok(Page { items: Vec::new(), next: None });
+        }
         let looked = looked_through(filter);
         let of_source = match filter.source {
             Some(_) => {

@@ -324,18 +324,14 @@ pub fn StepDrawer(
     view! {
         <Drawer title="What this step changed" home wide=true>
             {none.then(|| view! { <p class="faint">"No file."</p> })}
-            {files.into_iter().map(|file| {
-                let binary = file.segments.is_empty();
-                view! {
-                    <section class="stack">
-                        <h3><code>{file.path}</code> " " <span class="badge">{file.told}</span></h3>
-                        {if binary {
-                            view! { <p class="faint small">"Nothing that could be shown as text."</p> }.into_any()
-                        } else {
-                            view! { <div class="code-diff"><Diff segments=file.segments/></div> }.into_any()
-                        }}
-                    </section>
-                }
+            {files.into_iter().map(|file| view! {
+                <section class="stack">
+                    <h3><code>{file.path}</code> " " <span class="badge">{file.told}</span></h3>
+                    {match file.segments {
+                        None => view! { <p class="faint small">"Nothing that could be shown as text."</p> }.into_any(),
+                        Some(segments) => view! { <div class="code-diff"><Diff segments/></div> }.into_any(),
+                    }}
+                </section>
             }).collect_view()}
         </Drawer>
     }

@@ -37,6 +37,7 @@ on_both!(
     an_answer_without_a_word_is_told_on_every_page,
     what_a_tool_is_given_is_shown_as_text,
     what_a_step_did_to_files_is_shown_however_far_up_it_is,
+    a_file_that_a_step_made_empty_is_shown_as_text,
 );
 
 async fn a_session_is_begun_renamed_and_listed(house: House) {
@@ -576,4 +577,20 @@ async fn what_a_step_did_to_files_is_shown_however_far_up_it_is(house: House) {
 
     assert!(page.contains("made") && !page.contains("not on this branch"), "{page}");
     assert!(other.contains("That step is not on this branch."), "{other}");
+}
+
+/// An empty file was told to be nothing that could be shown as text.
+async fn a_file_that_a_step_made_empty_is_shown_as_text(house: House) {
+    let home = tinker(&house).await;
+    let playing = house.playing(&script(&[
+        json!([call("write_file", json!({"path": "empty.txt", "content": ""}))]),
+        json!([{"text": "Done."}]),
+    ]));
+    let told = say(&playing, &home, words("Make it")).await;
+    let made = told.of("tool-input-available")[0]["toolCallId"].as_str().unwrap();
+
+    let page = playing.get(&format!("/playground/tinker/{}?call={made}", told.session)).await.text;
+
+    assert!(page.contains("<code>empty.txt"), "{page}");
+    assert!(!page.contains("Nothing that could be shown as text."), "{page}");
 }

@@ -85,6 +85,6 @@ pub struct FileDiff {
     pub path: String,
     /// What happened to it: made, changed or deleted.
     pub told: String,
-    /// Word by word; empty when it is no text.
-    pub segments: Vec<Segment>,
+    /// Word by word, when it is text.
+    pub segments: Option<Vec<Segment>>,
 }
