@@ -4,6 +4,7 @@ mod ab;
 pub mod chat;
 mod completions;
 mod config;
+mod draft_words;
 pub mod example;
 pub mod exit;
 mod export;

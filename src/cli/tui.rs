@@ -21,7 +21,7 @@ mod panels;
 pub mod render;
 pub mod review;
 #[cfg(test)]
-mod scene;
+pub mod scene;
 mod screen;
 pub mod sessions;
 pub mod state;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Talk, follow::notice};
 use crate::{
-    cli::exit::Failure,
+    cli::{draft_words, exit::Failure},
     domain::{
         diff::SegmentKind,
         error::ApiError,
         id::ChangeId,
         proposal::{Approval, Proposal, ProposedField},
+        visible::visible,
     },
 };
 
@@ -41,18 +42,36 @@ pub async fn show(talk: &mut Talk) -> Result<(), Failure> {
     }
     for (place, draft) in (1..).zip(&talk.drafts) {
         notice(&headline(place, draft));
-        if !draft.reason.is_empty() {
-            notice(&format!("   because: {}", draft.reason));
-        }
-        for field in &draft.diff {
-            notice(&format!("   {}: {}", named(field), marked(field)));
-        }
+        told(draft).iter().for_each(|line| notice(&format!("   {line}")));
     }
     Ok(())
 }
 
 fn headline(place: usize, draft: &Proposal) -> String {
+    let (draft, _) = draft_words::shown(draft);
     format!("{place}. {} ({})", draft.summary, draft.title)
+}
+
+/// What one should know of a draft, and what it would change.
+fn told(draft: &Proposal) -> Vec<String> {
+    let (draft, hidden) = draft_words::shown(draft);
+    let mut out = Vec::new();
+    out.extend(hidden.then(|| draft_words::HIDDEN.to_owned()));
+    out.push(draft_words::author(&draft));
+    out.extend(draft_words::reason(&draft));
+    out.extend(draft_words::sources(&draft));
+    for conflict in &draft.conflicts {
+        out.push(draft_words::in_conflict(conflict));
+        out.push(format!("now: {}", conflict.theirs));
+        out.push(format!("draft: {}", conflict.yours));
+    }
+    out.extend(draft.diff.iter().map(|field| format!("{}: {}", named(field), marked(field))));
+    out
+}
+
+/// What is told of a draft once it is decided on.
+fn decided(what: &str, draft: &Proposal) {
+    notice(&format!("{what}: {}", visible(draft.summary.clone())));
 }
 
 /// What a field is called here, as one word that can be typed again.
@@ -88,7 +107,7 @@ pub async fn accept(talk: &Talk, rest: &str) -> Result<(), Failure> {
         hunks => some_of(draft, hunks)?,
     };
     talk.stage.accept(&draft.id, approval).await?;
-    notice(&format!("Accepted: {}", draft.summary));
+    decided("Accepted", draft);
     Ok(())
 }
 
@@ -97,7 +116,7 @@ pub async fn reject(talk: &Talk, rest: &str) -> Result<(), Failure> {
     let (place, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let draft = chosen(talk, place)?;
     talk.stage.reject(&draft.id, reason.trim()).await?;
-    notice(&format!("Rejected: {}", draft.summary));
+    decided("Rejected", draft);
     Ok(())
 }
 
@@ -147,4 +166,29 @@ fn some_of(draft: &Proposal, text: &str) -> Result<Approval, Failure> {
         hunks.entry(field).or_default().extend(numbers);
     }
     Ok(Approval { revision: draft.revision, hunks: Some(hunks), ..Approval::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tui::scene;
+
+    #[test]
+    fn all_that_one_should_know_of_a_draft_is_told_and_nothing_of_it_hides() {
+        assert_eq!(headline(1, &scene::odd_draft("one")), "1. Shorten⟦U+202E⟧ it (Ann)");
+        assert_eq!(
+            told(&scene::odd_draft("one")),
+            [
+                draft_words::HIDDEN,
+                "by Ann⟦U+E0041⟧",
+                "because: Clearer⟦U+202E⟧",
+                "Written after reading from elsewhere: A page⟦U+200B⟧ and 2 more.",
+                "system prompt: it was changed meanwhile, in the same place.",
+                "now: Be long⟦U+202E⟧.",
+                "draft: Be short.",
+                "system-prompt: Be ⟨0⟩[-brief-]{+short⟦U+E0041⟧+}.",
+            ]
+        );
+        assert!(!told(&scene::draft("one")).contains(&draft_words::HIDDEN.to_owned()));
+    }
 }

@@ -2,9 +2,12 @@
 
 use ratatui::text::Line;
 
-use crate::domain::{
-    diff::{Segment, SegmentKind},
-    proposal::{Proposal, ProposedField},
+use crate::{
+    cli::draft_words,
+    domain::{
+        diff::{Segment, SegmentKind},
+        proposal::{Proposal, ProposedField},
+    },
 };
 
 use super::{
@@ -26,25 +29,21 @@ pub fn lines(
         let lines = wrap(pieces, columns, &Margin::default(), Breaks::Words);
         out.extend(lines);
     };
+    let (draft, hidden) = &draft_words::shown(draft);
     let title = format!("{}: {}", clean_line(&draft.title), clean_line(&draft.summary));
     say(&[(title, theme.person())]);
-    say(&[(format!("by {}", clean_line(&draft.proposed_by.name)), theme.quiet())]);
-    if !draft.reason.trim().is_empty() {
-        say(&[(format!("because: {}", clean_line(&draft.reason)), theme.text())]);
+    if *hidden {
+        say(&[(draft_words::HIDDEN.to_owned(), theme.wrong())]);
     }
-    if !draft.untrusted.is_empty() {
-        let titles: Vec<String> =
-            draft.untrusted.iter().map(|source| clean_line(&source.title)).collect();
-        let more = match draft.untrusted_more {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let told = format!("Written after reading from elsewhere: {}{more}.", titles.join(", "));
-        say(&[(told, theme.wrong())]);
+    say(&[(clean_line(&draft_words::author(draft)), theme.quiet())]);
+    if let Some(reason) = draft_words::reason(draft) {
+        say(&[(clean_line(&reason), theme.text())]);
+    }
+    if let Some(sources) = draft_words::sources(draft) {
+        say(&[(clean_line(&sources), theme.wrong())]);
     }
     for conflict in &draft.conflicts {
-        let told = format!("{}: it was changed meanwhile, in the same place.", conflict.label());
-        say(&[(told, theme.wrong())]);
+        say(&[(clean_line(&draft_words::in_conflict(conflict)), theme.wrong())]);
         say(&[("now: ".to_owned(), theme.quiet()), (clean(&conflict.theirs).into(), theme.text())]);
         let draft = (clean(&conflict.yours).into(), theme.text());
         say(&[("draft: ".to_owned(), theme.quiet()), draft]);

@@ -152,6 +152,27 @@ a accept · r reject · e edit · Space choose · h l change · …
 }
 
 #[test]
+fn characters_of_a_draft_that_cannot_be_seen_are_written_out_and_warned_of() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![scene::odd_draft("one")])));
+
+    let seen = screen(&mut state, 140, 24);
+
+    for told in [
+        crate::cli::draft_words::HIDDEN,
+        "Ann: Shorten⟦U+202E⟧ it",
+        "by Ann⟦U+E0041⟧",
+        "because: Clearer⟦U+202E⟧",
+        "Written after reading from elsewhere: A page⟦U+200B⟧ and 2 more.",
+        "now: Be long⟦U+202E⟧.",
+        "short⟦U+E0041⟧",
+    ] {
+        insist_on(told, &seen);
+    }
+}
+
+#[test]
 fn sessions_are_listed_with_what_one_needs_to_know() {
     let mut state = opened();
     press(&mut state, KeyCode::F(2));

@@ -132,6 +132,26 @@ pub fn draft(id: &str) -> Proposal {
     .unwrap()
 }
 
+/// A draft that does not fit any more, whose author had read something, with characters that cannot be seen.
+pub fn odd_draft(id: &str) -> Proposal {
+    let mut draft = draft(id);
+    draft.summary = "Shorten\u{202e} it".into();
+    draft.reason = "Clearer\u{202e}".into();
+    draft.proposed_by.name = "Ann\u{e0041}".into();
+    draft.diff[0].segments = crate::domain::diff::segments("Be brief.", "Be short\u{e0041}.");
+    draft.conflicts = serde_json::from_value(json!([{
+        "field": "systemPrompt", "yours": "Be short.", "theirs": "Be long\u{202e}.", "base": "Be.",
+        "revision": 4,
+    }]))
+    .unwrap();
+    draft.untrusted = serde_json::from_value(json!([{
+        "entityType": "page", "entityId": "page", "title": "A page\u{200b}", "passage": "…",
+    }]))
+    .unwrap();
+    draft.untrusted_more = 2;
+    draft
+}
+
 /// A model.
 pub fn model(id: &str) -> Model {
     Model {
