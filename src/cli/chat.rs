@@ -280,7 +280,9 @@ async fn tell_problems(stage: Stage) {
 /// Talks on a whole screen, and ends in the session that was last open there.
 async fn on_screen(talk: &mut Talk, current: &Current) -> Result<Exit, Failure> {
     let (stage, session) = (talk.stage.clone(), talk.session.clone());
-    let left = tui::driver::run(stage, session, |id| current.write(id)).await?;
+    let known = talk.interrupts.before(stage.talk(&session.id, tui::state::MESSAGES)).await;
+    let Some(known) = known else { return Ok(Exit::Interrupted) };
+    let left = tui::driver::run(stage, session, known?, |id| current.write(id)).await?;
     talk.session = left.session;
     talk.bare.extend(left.begun);
     // What was said may still be on its way.
@@ -319,7 +321,9 @@ impl Talk {
             return last;
         }
         for id in std::mem::take(&mut self.bare) {
-            match self.stage.discard(&id).await {
+            let discarded = self.interrupts.before(self.stage.discard(&id)).await;
+            let Some(discarded) = discarded else { return Kept::InUse };
+            match discarded {
                 Ok(true) => {
                     tracing::info!(session = %id, "nothing was said, so it is not kept");
                     current.forget(&id);

@@ -112,9 +112,6 @@ impl From<StageError> for Failure {
 
 impl From<ScreenError> for Failure {
     fn from(error: ScreenError) -> Self {
-        match error {
-            ScreenError::Told(error) => error.into(),
-            ScreenError::Terminal(_) => Self::new(Exit::Failed, error.to_string()),
-        }
+        Self::new(Exit::Failed, error.to_string())
     }
 }

@@ -2,6 +2,7 @@
 
 mod ab;
 mod beside;
+mod between;
 mod configuration;
 mod drafts;
 mod files;

@@ -16,7 +16,7 @@ use crate::{
 
 /// Says that something waits, if something does, and names what was not shown yet.
 pub async fn remind(talk: &mut Talk) -> Result<(), Failure> {
-    let drafts = talk.stage.drafts(&talk.session.id).await?;
+    let drafts = talk.interrupts.answer(talk.stage.drafts(&talk.session.id)).await?;
     match drafts.len() {
         0 => {}
         1 => notice("A draft waits for your decision: /drafts shows it."),
@@ -36,7 +36,7 @@ pub async fn remind(talk: &mut Talk) -> Result<(), Failure> {
 
 /// Shows what waits.
 pub async fn show(talk: &mut Talk) -> Result<(), Failure> {
-    talk.drafts = talk.stage.drafts(&talk.session.id).await?;
+    talk.drafts = talk.interrupts.answer(talk.stage.drafts(&talk.session.id)).await?;
     if talk.drafts.is_empty() {
         notice("Nothing waits for your decision.");
     }
@@ -99,31 +99,31 @@ fn marked(field: &ProposedField) -> String {
 }
 
 /// Accepts a draft: `N`, or `N HUNKS`.
-pub async fn accept(talk: &Talk, rest: &str) -> Result<(), Failure> {
+pub async fn accept(talk: &mut Talk, rest: &str) -> Result<(), Failure> {
     let (place, hunks) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let draft = chosen(talk, place)?;
+    let draft = chosen(&talk.drafts, place)?;
     let approval = match hunks.trim() {
         "" => Approval::default(),
         hunks => some_of(draft, hunks)?,
     };
-    talk.stage.accept(&draft.id, approval).await?;
+    talk.interrupts.answer(talk.stage.accept(&draft.id, approval)).await?;
     decided("Accepted", draft);
     Ok(())
 }
 
 /// Rejects a draft: `N`, or `N REASON`.
-pub async fn reject(talk: &Talk, rest: &str) -> Result<(), Failure> {
+pub async fn reject(talk: &mut Talk, rest: &str) -> Result<(), Failure> {
     let (place, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let draft = chosen(talk, place)?;
-    talk.stage.reject(&draft.id, reason.trim()).await?;
+    let draft = chosen(&talk.drafts, place)?;
+    talk.interrupts.answer(talk.stage.reject(&draft.id, reason.trim())).await?;
     decided("Rejected", draft);
     Ok(())
 }
 
 /// The draft that was last shown under a number: another one may stand there by now.
-fn chosen<'talk>(talk: &'talk Talk, place: &str) -> Result<&'talk Proposal, Failure> {
+fn chosen<'shown>(drafts: &'shown [Proposal], place: &str) -> Result<&'shown Proposal, Failure> {
     let number: usize = if place.is_empty() { 1 } else { place.parse().unwrap_or_default() };
-    let draft = number.checked_sub(1).and_then(|at| talk.drafts.get(at));
+    let draft = number.checked_sub(1).and_then(|at| drafts.get(at));
     draft.ok_or_else(|| Failure::usage("No draft was shown under this number. /drafts shows them."))
 }
 

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
+    pin::pin,
 };
 
 use futures_util::StreamExt;
@@ -61,6 +62,16 @@ impl Interrupts {
             () = self.next() => None,
         }
     }
+
+    /// What is answered when something is asked, unless somebody does not wait for it.
+    pub async fn answer<T>(
+        &mut self,
+        asked: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, Failure> {
+        let told = "Stopped before there was an answer.";
+        let answer = self.before(asked).await;
+        Ok(answer.ok_or_else(|| Failure::new(Exit::Interrupted, told))??)
+    }
 }
 
 /// How an answer came to its end.
@@ -109,10 +120,22 @@ pub async fn follow(
     form: Form,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
-    let mut events = stage.watch(run, after).await?;
+    let mut stopped = false;
+    let mut opening = pin!(stage.watch(run, after));
+    let mut events = loop {
+        tokio::select! {
+            biased;
+            events = &mut opening => break events?,
+            () = interrupts.next() => {
+                if std::mem::replace(&mut stopped, true) {
+                    return Ok(Ending::Left);
+                }
+                stop_beside(stage, run);
+            }
+        }
+    };
     let cleaning = io::stdout().is_terminal().then(Cleaning::default);
     let mut printer = Printer { form, run, open_line: false, cleaning };
-    let mut stopped = false;
     loop {
         tokio::select! {
             biased;
@@ -130,7 +153,7 @@ pub async fn follow(
                     if error.kind() != io::ErrorKind::BrokenPipe {
                         notice(&format!("greenroom: Nothing can be printed: {error}."));
                     }
-                    stage.stop(run).await?;
+                    interrupts.before(stage.stop(run)).await.transpose()?;
                     return Ok(Ending::Unheard);
                 }
                 if let RunEvent::Ended { status, error, .. } = event.event {
@@ -141,16 +164,20 @@ pub async fn follow(
                 if std::mem::replace(&mut stopped, true) {
                     return Ok(Ending::Left);
                 }
-                // It is stopped beside the watching, so that its last words are still printed.
-                let (stage, run) = (stage.clone(), run.clone());
-                tokio::spawn(async move {
-                    if let Err(error) = stage.stop(&run).await {
-                        tracing::warn!(%error, "the answer could not be stopped");
-                    }
-                });
+                stop_beside(stage, run);
             }
         }
     }
+}
+
+/// Stops an answer beside the watching, so that its last words are still printed.
+fn stop_beside(stage: &Stage, run: &RunId) {
+    let (stage, run) = (stage.clone(), run.clone());
+    tokio::spawn(async move {
+        if let Err(error) = stage.stop(&run).await {
+            tracing::warn!(%error, "the answer could not be stopped");
+        }
+    });
 }
 
 struct Printer<'run> {

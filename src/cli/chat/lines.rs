@@ -155,7 +155,8 @@ async fn act(talk: &mut Talk, text: &str, asked: bool) -> Result<Option<Exit>, F
         Typed::Unknown(word) => notice(&format!("There is no {word}. /help says what there is.")),
         Typed::Model(model) => {
             let changes = TerminalChanges { model: Some(model), ..TerminalChanges::default() };
-            talk.session = talk.stage.change(&talk.session.id, changes).await?;
+            let changed = talk.stage.change(&talk.session.id, changes);
+            talk.session = talk.interrupts.answer(changed).await?;
             let (id, model) = (&talk.session.id, &talk.session.settings.model);
             tracing::info!(session = %id, model, "set");
             notice(&format!("{} speaks now.", talk.session.settings.model));

@@ -310,7 +310,9 @@ impl Remote {
 
     async fn events(&self, run: &RunId, after: u64) -> Result<Response, ApiError> {
         let path = format!("/api/runs/{run}/events?after={after}");
-        self.send(self.request(Method::GET, &path)).await
+        // The stream lasts as long as the answer does; only its beginning has a limit.
+        let sent = self.send(self.request(Method::GET, &path));
+        tokio::time::timeout(ANSWER, sent).await.unwrap_or(Err(ApiError::Offline))
     }
 
     pub(super) async fn stop(&self, run: &RunId) -> Result<Run, ApiError> {

@@ -44,9 +44,6 @@ pub enum ScreenError {
     /// The terminal cannot be used.
     #[error("The terminal cannot be used as a screen: {0}. Try --plain.")]
     Terminal(#[from] io::Error),
-    /// What is talked to says no.
-    #[error("{0}")]
-    Told(#[from] ApiError),
 }
 
 /// How somebody left.
@@ -61,13 +58,14 @@ pub struct Left {
     pub exit: Exit,
 }
 
-/// Talks on a screen until somebody leaves. Every session that is opened is shown to `opened`.
+/// Talks on a screen until somebody leaves, in a session of which this is the end. Every session that is
+/// opened is shown to `opened`.
 pub async fn run(
     stage: Stage,
     session: TerminalSession,
+    talk: TerminalTalk,
     mut opened: impl FnMut(&ConversationId),
 ) -> Result<Left, ScreenError> {
-    let talk = stage.talk(&session.id, MESSAGES).await?;
     let theme = Theme::from_no_color(std::env::var_os("NO_COLOR").as_deref());
     let mut screen = Screen::enter()?;
     let (sender, mut told) = mpsc::unbounded_channel();

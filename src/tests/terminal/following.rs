@@ -5,7 +5,11 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::program::{Going, PATIENCE, Room, read_json};
+use super::{
+    between::{Between, Fate},
+    program::{Going, PATIENCE, Room, read_json},
+    window::Window,
+};
 
 fn endless() -> Value {
     json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 5}}]])
@@ -56,6 +60,46 @@ fn a_second_ctrl_c_leaves_though_the_answer_does_not_stop() {
 
     assert_eq!(ran.code, Some(130), "{ran:?}");
     server.signal(Signal::CONT);
+}
+
+#[test]
+fn ctrl_c_is_heard_whatever_a_server_does_not_answer() {
+    let room = Room::new().playing(&json!([[{"text": "Yes."}]]));
+    let server = room.serve();
+    for (typed, asked) in
+        [("/drafts", "/drafts "), ("/model persona:optimist", "PATCH "), ("Hi", "/events?after=")]
+    {
+        let fate = move |line: &str| if line.contains(asked) { Fate::Held } else { Fate::Passed };
+        let between = Between::before(&server, fate);
+        let mut going = room.chatting(&["--new-session", "--plain", "--server", &between.address]);
+        going.say(typed);
+        between.meets();
+
+        let ran = going.until_it_ends(Signal::INT);
+
+        assert_eq!(ran.code, Some(130), "{typed}: {ran:?}");
+        assert_eq!(ran.out, "", "{typed}: {ran:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_is_heard_before_the_screen_is_there() {
+    let room = Room::new().playing(&json!([[{"text": "Yes."}]]));
+    let id = room.chat(&["--single", "Hi"]).session();
+    let server = room.serve();
+    let between = Between::before(&server, |line| match line.contains("/messages?") {
+        true => Fate::Held,
+        false => Fate::Passed,
+    });
+    // Ctrl-C is for the program alone.
+    let (program, address) = (env!("CARGO_BIN_EXE_greenroom"), &between.address);
+    let chat = format!("'{program}' chat --session {id} --server {address}");
+    let window = Window::of(&room, &format!("set -m; {chat}; echo \"left with $?\"; exec cat"));
+    between.meets();
+
+    window.press(&["C-c"]);
+
+    window.left_with(130);
 }
 
 #[test]
