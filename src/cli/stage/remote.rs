@@ -36,6 +36,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(120);
 /// How often a stream that broke is taken up again without anything new.
 const ATTEMPTS: u32 = 5;
+/// How often something is said at most until somebody answers.
+const SAYINGS: u32 = 3;
 /// How long to wait before that.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -253,8 +255,17 @@ impl Remote {
         self.get(&session(id, &format!("/messages?until={until}&limit={most}"))).await
     }
 
+    /// Says something. Where the answer is lost, it is sent again under the same name, so that it is said once.
     pub(super) async fn say(&self, id: &ConversationId, words: &str) -> Result<Said, ApiError> {
-        self.post(&session(id, "/messages"), &json!({"content": words})).await
+        let path = session(id, "/messages");
+        let spoken = json!({"content": words, "clientId": uuid::Uuid::new_v4().to_string()});
+        for attempt in 1..SAYINGS {
+            match self.post(&path, &spoken).await {
+                Err(ApiError::Offline) => tokio::time::sleep(PAUSE * attempt).await,
+                said => return said,
+            }
+        }
+        self.post(&path, &spoken).await
     }
 
     pub(super) async fn run(&self, id: &RunId) -> Result<Run, ApiError> {

@@ -3,7 +3,10 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::program::Room;
+use super::{
+    between::{Between, Fate},
+    program::Room,
+};
 
 fn endless() -> Value {
     json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 5}}]])
@@ -166,6 +169,28 @@ fn events_from_a_server_say_when_they_happened() {
     let again = server.asked(&path, None);
     let told = again.lines().rev().find_map(|line| line.strip_prefix("data: ")).map(json).unwrap();
     assert_eq!((&told["type"], &told["at"]), (&last["type"], &last["at"]), "{again}");
+}
+
+#[test]
+fn what_is_said_is_said_once_though_the_answer_is_lost() {
+    let room = Room::new().playing(&json!([[{"text": "Yes."}]]));
+    let server = room.serve();
+    let lost = std::sync::atomic::AtomicUsize::new(0);
+    let between = Between::before(&server, move |line| {
+        let is_said = line.starts_with("POST ") && line.contains("/messages ");
+        match is_said && lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+            true => Fate::Lost,
+            false => Fate::Passed,
+        }
+    });
+
+    let ran = room.chat(&["--single", "--server", &between.address, "Hi"]);
+
+    assert_eq!(between.met().len(), 1, "the answer was lost");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Yes.\n"), "{ran:?}");
+    let listed = room.chat(&["--list-sessions", "--json"]).good();
+    let session: Value = serde_json::from_str(listed.trim()).unwrap();
+    assert_eq!(session["turns"], 1, "{listed}");
 }
 
 #[test]
