@@ -286,9 +286,7 @@ async fn on_screen(talk: &mut Talk, current: &Current) -> Result<Exit, Failure> 
     talk.session = left.session;
     talk.bare.extend(left.begun);
     // What was said may still be on its way.
-    if left.answer != tui::state::Answer::Idle {
-        talk.bare.retain(|id| *id != talk.session.id);
-    }
+    talk.bare.retain(|id| !left.spoken.contains(id));
     Ok(left.exit)
 }
 

@@ -1,12 +1,12 @@
 //! What waits: for keys, for what is told, and for the moment to draw.
 
-use std::{io, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use crossterm::event::{Event as Input, EventStream, KeyEventKind, MouseEventKind};
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::join_all};
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    sync::mpsc::{self, UnboundedSender},
     task::AbortHandle,
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
@@ -52,8 +52,8 @@ pub struct Left {
     pub session: TerminalSession,
     /// The sessions that were begun meanwhile.
     pub begun: Vec<ConversationId>,
-    /// Whether something was said that nobody answered yet.
-    pub answer: Answer,
+    /// The sessions in which something was said, though it may still be on its way.
+    pub spoken: BTreeSet<ConversationId>,
     /// How that is to end.
     pub exit: Exit,
 }
@@ -126,8 +126,8 @@ pub async fn run(
         }
     };
     drop(screen);
-    worker.leave(&state, &mut told).await;
-    Ok(Left { session: state.session, begun: state.begun, answer: state.answer, exit })
+    worker.leave(&state.asked).await;
+    Ok(Left { session: state.session, begun: state.begun, spoken: state.spoken, exit })
 }
 
 /// Tells what is wrong with the operator's own tools, once they were looked at.
@@ -253,27 +253,17 @@ impl Worker {
         self.following = Some(task.abort_handle());
     }
 
-    /// Stops an answer that would end with this process, and waits until what was said is kept.
-    async fn leave(&self, state: &State, told: &mut UnboundedReceiver<Told>) {
-        let Some(run) = state.going().map(|going| going.run.clone()) else { return };
+    /// Stops the answers that would end with this process, and waits until what was said is kept.
+    async fn leave(&self, runs: &BTreeSet<RunId>) {
         if self.stage.address().is_some() {
             return;
         }
-        let kept = async {
-            self.stage.stop(&run).await?;
-            while let Some(news) = told.recv().await {
-                match news {
-                    Told::Heard(_, event) if matches!(event.event, RunEvent::Ended { .. }) => break,
-                    Told::Unheard(..) => break,
-                    _ => {}
-                }
-            }
-            Ok::<_, ApiError>(())
+        let stopped = join_all(runs.iter().map(|run| self.stage.stop(run)));
+        let Ok(stopped) = timeout(LEAVING, stopped).await else {
+            return tracing::warn!("the answers did not end in time");
         };
-        match timeout(LEAVING, kept).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the answer could not be stopped"),
-            Err(_) => tracing::warn!("the answer did not end in time"),
+        for error in stopped.into_iter().filter_map(Result::err) {
+            tracing::warn!(%error, "an answer could not be stopped");
         }
     }
 }
@@ -305,7 +295,7 @@ fn note(answer: &Result<Option<Told>, ApiError>) {
 /// What is told when something that was asked for did not work.
 fn refused(effect: Effect, why: String) -> Told {
     match effect {
-        Effect::Say(..) => Told::NotSaid(why),
+        Effect::Say(session, ..) => Told::NotSaid(session, why),
         Effect::Earlier(session, _) => Told::NotEarlier(session, why),
         Effect::Accept(..) | Effect::Reject(..) => Told::NotDecided(why),
         Effect::Follow(..)

@@ -53,8 +53,8 @@ pub enum Told {
     Taken(ConversationId, Box<TerminalTalk>),
     /// What a person said is kept, and is being answered.
     Said(Box<Said>),
-    /// What a person said could not be kept.
-    NotSaid(String),
+    /// What a person said in a session could not be kept.
+    NotSaid(ConversationId, String),
     /// A run told something.
     Heard(RunId, Box<Stamped>),
     /// A run cannot be heard any more.

@@ -2,6 +2,8 @@
 
 mod answering;
 
+use std::collections::BTreeSet;
+
 use crate::domain::{
     id::{ConversationId, MessageId, RunId},
     message::Role,
@@ -173,6 +175,10 @@ pub struct State {
     pub mouse: Mouse,
     /// The sessions that were begun here.
     pub begun: Vec<ConversationId>,
+    /// The sessions in which something was said here, or is being said.
+    pub spoken: BTreeSet<ConversationId>,
+    /// The runs that answer what was said here, in whichever session, until their end is heard.
+    pub asked: BTreeSet<RunId>,
     /// The tools that were last told to be missing.
     missing: Vec<String>,
     above: Above,
@@ -201,6 +207,8 @@ impl State {
             leaving: Leaving::No,
             mouse: Mouse::Ours,
             begun: Vec::new(),
+            spoken: BTreeSet::new(),
+            asked: BTreeSet::new(),
             missing: Vec::new(),
             above: Above::Nothing,
         };
@@ -339,8 +347,8 @@ impl State {
             }
             Told::Taken(session, talk) => self.taken(&session, *talk),
             Told::Said(said) => self.said(*said),
-            Told::NotSaid(why) => {
-                self.not_said(&why);
+            Told::NotSaid(session, why) => {
+                self.not_said(&session, &why);
                 Vec::new()
             }
             Told::Heard(run, event) => self.heard(&run, &event),

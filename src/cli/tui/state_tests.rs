@@ -13,7 +13,7 @@ use crate::{
         event::RunEvent,
         message::Message,
         proposal::Approval,
-        run::RunStatus,
+        run::{Run, RunStatus},
         terminal::{LeftOut, Said, TerminalChanges},
     },
 };
@@ -54,11 +54,55 @@ fn what_could_not_be_said_comes_back_into_the_field() {
     typed(&mut state, "Hello");
     press(&mut state, KeyCode::Enter);
 
-    state.update(Event::Told(Told::NotSaid("There is no such model.".into())));
+    state.update(Event::Told(Told::NotSaid("session".into(), "There is no such model.".into())));
 
     assert_eq!(state.input.text(), "Hello");
     assert!(state.transcript.is_empty());
+    assert!(state.spoken.is_empty());
     assert_eq!(state.notice, Some(("There is no such model.".into(), Tone::Wrong)));
+}
+
+#[test]
+fn what_could_not_be_said_in_another_session_leaves_what_is_said_here_alone() {
+    let mut state = opened();
+    typed(&mut state, "Hello");
+    press(&mut state, KeyCode::Enter);
+    let (session, talk) = scene::session("other", Vec::new());
+    state.update(Event::Told(Told::Begun(Box::new(session), Box::new(talk))));
+    typed(&mut state, "And you?");
+    press(&mut state, KeyCode::Enter);
+    let both = ["other", "session"].map(ConversationId::from);
+    assert_eq!(state.spoken, both.into(), "both are kept when somebody leaves now");
+
+    state.update(Event::Told(Told::NotSaid("session".into(), "There is no such model.".into())));
+
+    assert_eq!(state.answer, Answer::Asked { words: "And you?".into(), pace: Pace::Steady });
+    assert_eq!(last_words(&state), "And you?");
+    assert!(state.input.is_empty());
+    let told = "What you wrote in the session session is not said. Up brings it back. There is no such model.";
+    assert_eq!(state.notice, Some((told.into(), Tone::Wrong)));
+    assert_eq!(state.spoken, ["other".into()].into());
+}
+
+#[test]
+fn an_answer_that_was_asked_for_here_is_known_in_every_session_until_its_end_is_heard() {
+    let mut state = scene::answering();
+    let open = |state: &mut State, id: &str, run: Option<Run>| {
+        let (session, talk) = scene::session(id, Vec::new());
+        let talk = TerminalTalk { run, ..talk };
+        state.update(Event::Told(Told::Opened(Box::new(session), Box::new(talk))));
+    };
+    // Somebody else is answered there, by a run that is not ours to end.
+    let theirs = Run { id: "theirs".into(), conversation_id: "other".into(), ..run() };
+    open(&mut state, "other", Some(theirs));
+    let here = Run { id: "here".into(), conversation_id: "third".into(), ..run() };
+    state.update(Event::Told(Told::Said(Box::new(Said { run: here, ..said() }))));
+    assert_eq!(state.asked, ["run", "here"].map(RunId::from).into());
+
+    open(&mut state, "session", Some(run()));
+    heard(&mut state, 9, ended(RunStatus::Done));
+
+    assert_eq!(state.asked, ["here".into()].into());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{
         id::{ConversationId, MessageId, RunId},
         message::{Message, Part, PartBody, Role},
         run::{Run, Spent},
-        terminal::{Said, TerminalTalk},
+        terminal::{Said, TerminalTalk, short},
         timestamp::Timestamp,
     },
 };
@@ -27,6 +27,7 @@ impl State {
         self.transcript.unselect();
         self.transcript.to_end();
         self.answer = Answer::Asked { words: words.clone(), pace: Pace::Steady };
+        self.spoken.insert(self.session.id.clone());
         vec![Effect::Say(self.session.id.clone(), words, known)]
     }
 
@@ -88,6 +89,7 @@ impl State {
     }
 
     pub(super) fn said(&mut self, said: Said) -> Vec<Effect> {
+        self.asked.insert(said.run.id.clone());
         if said.run.conversation_id != self.session.id {
             return Vec::new();
         }
@@ -110,14 +112,23 @@ impl State {
         effects
     }
 
-    pub(super) fn not_said(&mut self, why: &str) {
-        self.take_back();
-        self.tell(why, Tone::Wrong);
+    pub(super) fn not_said(&mut self, session: &ConversationId, why: &str) {
+        self.spoken.remove(session);
+        if *session == self.session.id {
+            self.take_back();
+            self.tell(why, Tone::Wrong);
+            return;
+        }
+        let told = "is not said. Up brings it back.";
+        let id = short(session);
+        self.tell(format!("What you wrote in the session {id} {told} {why}"), Tone::Wrong);
     }
 
     /// Brings what was not kept back into the field, before what was begun there since.
     fn take_back(&mut self) {
-        if let Answer::Asked { words, .. } = std::mem::replace(&mut self.answer, Answer::Idle) {
+        if let Answer::Asked { words, .. } = &self.answer {
+            let words = words.clone();
+            self.answer = Answer::Idle;
             self.transcript.remove(&UNNAMED.into());
             let both = match self.input.text() {
                 "" => words,
@@ -151,6 +162,7 @@ impl State {
                 });
                 self.transcript.end(&reply, Ending::of(*status, error.as_ref()));
                 self.answer = Answer::Idle;
+                self.asked.remove(run);
                 return vec![Effect::Drafts(self.session.id.clone())];
             }
             RunEvent::Text { .. }
