@@ -61,6 +61,11 @@ impl Agent {
         // The run is looked for first: if it ends before the branch is read, its answer is in there.
         let run = link.last_run(id).await?;
         let conversation = link.conversation(id).await?;
+        if let Some(until) = until
+            && link.conversation_of(until).await? != *id
+        {
+            return Err(ApiError::not_found("message"));
+        }
         let mut messages = match until.or(conversation.leaf.as_ref()) {
             Some(leaf) => link.branch_end(leaf, i64::from(most)).await?,
             None => Vec::new(),
