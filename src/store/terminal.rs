@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 /// The most sessions that are looked at when a text means several: one more than are named.
-const CANDIDATES: i64 = NAMED_SESSIONS as i64 + 1;
+const CANDIDATES: usize = NAMED_SESSIONS + 1;
 
 #[derive(FromRow)]
 struct Row {
@@ -143,17 +143,23 @@ impl Link {
         &mut self,
         text: &str,
     ) -> Result<Vec<TerminalSession>, StoreError> {
-        const SQL: &str = select_sessions!(
-            "where c.space_id = $1 and c.kind = 'terminal' and c.deleted_at is null
-                and (lower(c.title) = lower($2)
-                    or substr(c.conversation_id, 1, length($2)) = lower($2))
-            order by case when lower($2) in (lower(c.title), c.conversation_id) then 0 else 1 end,
-                c.updated_at desc, c.conversation_id desc limit $3"
-        );
+        const NAMES: &str = "select conversation_id, title from conversation
+            where space_id = $1 and kind = 'terminal' and deleted_at is null
+            order by updated_at desc, conversation_id desc";
         let space = self.space.clone();
-        let rows: Vec<Row> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(text).bind(CANDIDATES).fetch_all(wire).await?);
-        Ok(rows.into_iter().map(TerminalSession::from).collect())
+        let names: Vec<(String, String)> = on!(self, wire => sqlx::query_as(NAMES)
+            .bind(space.as_str()).fetch_all(wire).await?);
+        // The databases do not agree which letters are the same whether they are large or small.
+        let text = text.to_lowercase();
+        let is_whole = |(id, title): &(String, String)| *id == text || title.to_lowercase() == text;
+        let begins = |name: &(String, String)| !is_whole(name) && name.0.starts_with(&text);
+        let whole = names.iter().filter(|name| is_whole(name));
+        let meant = whole.chain(names.iter().filter(|name| begins(name))).take(CANDIDATES);
+        let mut sessions = Vec::new();
+        for (id, _) in meant {
+            sessions.push(self.terminal(&ConversationId::new(id.clone())).await?);
+        }
+        Ok(sessions)
     }
 
     /// Writes what is set for a session.

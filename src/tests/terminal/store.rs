@@ -9,6 +9,8 @@ on_both!(
     a_session_has_a_life,
     a_deleted_session_lies_in_the_bin_until_it_is_removed_for_good,
     a_persona_speaks_at_its_label,
+    a_session_has_only_the_messages_that_are_its_own,
+    a_session_is_found_by_its_name_however_its_letters_are_written,
 );
 
 async fn create(house: &House, overrides: Value) -> Value {
@@ -125,6 +127,48 @@ async fn a_session_has_a_life(house: House) {
     let copy = house.get(&path).await.good();
     assert_eq!(copy["history"], record["history"]);
     assert_eq!(copy["metadata"]["turns"], record["metadata"]["turns"]);
+}
+
+async fn a_session_has_only_the_messages_that_are_its_own(house: House) {
+    let mut sessions = Vec::new();
+    for words in ["Mine", "Theirs"] {
+        let id = create(&house, json!({})).await["id"].as_str().unwrap().to_owned();
+        let said = say(&house, &id, words).await;
+        sessions.push((id, said["run"]["messageId"].as_str().unwrap().to_owned()));
+    }
+    let [(mine, own), (_, other)] = &sessions[..] else { panic!("{sessions:?}") };
+    let until = |message: &str| format!("/api/terminal/sessions/{mine}/messages?until={message}");
+
+    let known = house.get(&until(own)).await.good();
+    let strange = house.get(&until(other)).await;
+    let unknown = house.get(&until("nothing")).await;
+
+    assert_eq!(known["messages"].as_array().unwrap().len(), 1, "{known}");
+    assert_eq!(strange.error(), error(404, "not_found", ""));
+    assert_eq!(unknown.error(), error(404, "not_found", ""));
+    let page = house.get(&format!("/terminal/{mine}?until={other}")).await.text;
+    assert!(!page.contains("Theirs"), "{page}");
+}
+
+async fn a_session_is_found_by_its_name_however_its_letters_are_written(house: House) {
+    let mut ids = Vec::new();
+    for name in ["Ärger", "Straße", "Other"] {
+        let id = create(&house, json!({})).await["id"].as_str().unwrap().to_owned();
+        let path = format!("/api/terminal/sessions/{id}");
+        house.call(Method::PATCH, &path, json!({"description": name})).await.good();
+        ids.push(id);
+    }
+    let find = |text: &str| format!("/api/terminal/find?session={text}");
+
+    // ärger, ÄRGER, STRAßE and what no database takes in a text.
+    for (text, found) in [("%C3%A4rger", 0), ("%C3%84RGER", 0), ("STRA%C3%9FE", 1), ("oTHER", 2)] {
+        assert_eq!(house.get(&find(text)).await.good()["id"], json!(ids[found]), "{text}");
+    }
+    let capitals = ids[1].to_uppercase();
+    assert_eq!(house.get(&find(&capitals)).await.good()["id"], json!(ids[1]));
+    for nothing in ["%00", "Other%00", "nobody"] {
+        assert_eq!(house.get(&find(nothing)).await.error(), error(404, "not_found", ""));
+    }
 }
 
 async fn a_persona_speaks_at_its_label(house: House) {
