@@ -45,6 +45,8 @@ pub(super) struct Asked {
     pub room: Option<Room>,
     /// What it may take at most, where that is counted.
     pub held: Option<Taken>,
+    /// What had no room in the question any more.
+    pub left_out: Option<LeftOut>,
     /// When it was asked for.
     pub at: Instant,
 }
@@ -134,7 +136,7 @@ impl Agent {
         let (turns, before) = window::fit(branch, self.history_room(route, told), |newest| {
             voices::hear(newest, &heard, &brief.persona.id);
         });
-        tell_left_out(run, &before, results_cut);
+        let left_out = left_out(&before, results_cut);
         let reading = told + reading(&turns);
         let room = left.room(reading, model.price).map(|room| room.beside(usual));
         if let Some(room) = room.filter(|room| !room.is_enough()) {
@@ -158,18 +160,16 @@ impl Agent {
             quirks: route.quirks,
         };
         let answer = self.shared.providers.ask(route, &ask).peekable();
-        Ok(Ok(Asked { answer, reading, room, held, at: Instant::now() }))
+        Ok(Ok(Asked { answer, reading, room, held, left_out, at: Instant::now() }))
     }
 }
 
-/// Logs what did not fit by now: what was set aside before the answer began is told there.
-fn tell_left_out(run: &Run, before: &[Message], results_cut: u32) {
+/// What did not fit by now: what was set aside before the answer began is told there.
+fn left_out(before: &[Message], results_cut: u32) -> Option<LeftOut> {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let (exchanges, messages) = (count(manager::exchanges(before)), count(before.len()));
     let left_out = LeftOut { exchanges, messages, results_cut, summarized: false };
-    if let Some(told) = left_out.told() {
-        tracing::debug!(run = %run.id, "not sent: {told}");
-    }
+    (left_out != LeftOut::default()).then_some(left_out)
 }
 
 /// About how many tokens a model is told before the conversation.

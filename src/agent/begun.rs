@@ -98,20 +98,21 @@ impl Agent {
             self.shared.sights.remember(&message, sight);
             link.keep_shown_sources(&conversation.id, &message, &sight.sources).await?;
         }
-        // The first events are kept with the run itself, while the model is asked.
-        let opening = if wait.is_some() { Vec::new() } else { opening(&run, at, &so_far) };
-        let told = opening.iter().map(|one| row(scope, &run.id, one)).collect();
-        let asked = match wait {
-            Some(_) => None,
+        let (asked, opening) = match wait {
+            Some(_) => (None, Vec::new()),
             None => {
-                let asking = self.ask_model(link, &run, &brief, said, so_far, guards.allowed);
+                let before = so_far.clone();
+                let asking = self.ask_model(link, &run, &brief, said, before, guards.allowed);
                 let asked = asking.await?.map_err(Bound::refused)?;
                 if let Some(held) = asked.held {
                     link.hold_for_run(&run.id, held).await?;
                 }
-                Some(asked)
+                let opening = opening(&run, at, &so_far, asked.left_out);
+                (Some(asked), opening)
             }
         };
+        // The first events are kept with the run itself, while the model is asked.
+        let told = opening.iter().map(|one| row(scope, &run.id, one)).collect();
         let live = Arc::new(Live::new(scope.space.clone(), run.id.clone(), opening, stopped));
         link.tell(News::of_run(&run, conversation.kind));
         Ok(Some(Begun { run, live, brief, guards, wait, asked, told }))

@@ -56,6 +56,8 @@ struct Drive {
     first_token: Option<Duration>,
     /// What was asked before this began.
     asked: Option<Asked>,
+    /// The step that is told of once it is known what has no room in its question.
+    step: Option<RunEvent>,
     /// Whether the desk knows what was read in the conversation before.
     recalled: bool,
 }
@@ -98,6 +100,7 @@ impl Agent {
             began,
             first_token: None,
             asked,
+            step: None,
             recalled: false,
         };
         let finish = match AssertUnwindSafe(drive.go(wait)).catch_unwind().await {
@@ -131,6 +134,11 @@ fn told_by(step: Step) -> Option<RunEvent> {
         Step::Tell(event) => Some(event),
         Step::RunTools(_) | Step::AskModel | Step::Finish(_) => None,
     }
+}
+
+/// The step that begins after these events, which is told of when its question is there.
+fn step_of(events: &mut Vec<RunEvent>) -> Option<RunEvent> {
+    events.pop_if(|event| matches!(event, RunEvent::StepStarted { .. }))
 }
 
 fn millis(time: Duration) -> u64 {
@@ -177,6 +185,7 @@ impl Drive {
                             events.push(event);
                         }
                     }
+                    self.step = step_of(&mut events);
                     self.tell(events).await;
                 }
                 Step::AskModel => steps.extend(self.ask_model().await),
@@ -197,7 +206,9 @@ impl Drive {
             return Ok(false);
         }
         link.commit().await?;
-        let opening = opening(&self.run, now(), &[]).into_iter().map(|one| one.event).collect();
+        let opening = opening(&self.run, now(), &[], None).into_iter().map(|one| one.event);
+        let mut opening = opening.collect();
+        self.step = step_of(&mut opening);
         self.tell(opening).await;
         Ok(true)
     }
@@ -263,8 +274,15 @@ impl Drive {
     }
 
     async fn ask_model(&mut self) -> Vec<Step> {
+        let answer = self.answer().boxed().await;
+        if let Some(mut step) = self.step.take() {
+            if let (Ok(Ok(asked)), RunEvent::StepStarted { left_out, .. }) = (&answer, &mut step) {
+                *left_out = asked.left_out;
+            }
+            self.tell(vec![step]).await;
+        }
         // What is there already is taken together: it costs no wait, and one round for all of it.
-        let mut answer = match self.answer().boxed().await {
+        let mut answer = match answer {
             Ok(Ok(Asked { answer, reading, room, .. })) => {
                 self.turn.hear_out(reading, room);
                 answer.ready_chunks(AT_ONCE)

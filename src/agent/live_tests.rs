@@ -33,7 +33,8 @@ fn words_that_come_close_together_are_one_row_that_remembers_them() {
 #[test]
 fn words_are_seen_at_once_and_the_rest_when_it_is_kept() {
     let live = live();
-    let told = vec![text("a", "x"), RunEvent::StepStarted { step: 2 }, text("a", "y")];
+    let told =
+        vec![text("a", "x"), RunEvent::StepStarted { step: 2, left_out: None }, text("a", "y")];
     let Added { seq, urgency, hold } = live.add(Timestamp(0), told);
 
     assert_eq!((urgency, hold), (Urgency::Now, true));
@@ -82,7 +83,7 @@ fn words_of_the_journal_are_told_from_memory_until_they_are_in_the_log() {
     let all_but_one: Vec<u64> = (2..=40).collect();
     assert_eq!(seen(&live, 1).as_ref(), Some(&all_but_one));
 
-    live.add(Timestamp(0), vec![RunEvent::StepStarted { step: 2 }]);
+    live.add(Timestamp(0), vec![RunEvent::StepStarted { step: 2, left_out: None }]);
     let Taken { place, rows, .. } = live.take_pending(Place::Journal);
 
     assert_eq!(place, Place::Log);

@@ -93,7 +93,7 @@ impl Agent {
             for Stamped { seq, at, event } in &events {
                 (seen, last) = (*seq, *at);
                 match event {
-                    RunEvent::StepStarted { step } => {
+                    RunEvent::StepStarted { step, .. } => {
                         run.spent.steps = *step;
                         open = Some((parts.len(), Tally::default()));
                     }

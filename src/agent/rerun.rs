@@ -354,10 +354,10 @@ mod tests {
             sources: Vec::new(),
         };
         let events = [
-            RunEvent::StepStarted { step: 1 },
+            RunEvent::StepStarted { step: 1, left_out: None },
             RunEvent::ToolCall { part: "p1".into(), call, carried: None },
             RunEvent::ToolResult { part: "p2".into(), result, took_ms: None },
-            RunEvent::StepStarted { step: 2 },
+            RunEvent::StepStarted { step: 2, left_out: None },
             RunEvent::Text { part: "p3".into(), delta: "Done.".into() },
         ];
         (1..).zip(events).map(|(seq, event)| Stamped { seq, at: Timestamp(0), event }).collect()

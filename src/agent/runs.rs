@@ -19,6 +19,7 @@ use crate::{
         message::{Conversation, ConversationKind, Message, Part, PartBody, Role},
         news::News,
         run::{GO_ON, Run, Spent},
+        terminal::LeftOut,
         timestamp::Timestamp,
         version::Revision,
     },
@@ -383,12 +384,17 @@ async fn keep_rest(
     link.commit().await
 }
 
-/// What every run tells first, with what it goes on from.
-pub(super) fn opening(run: &Run, at: Timestamp, so_far: &[Part]) -> Vec<Stamped> {
+/// What every run tells first, with what it goes on from and what has no room in its first question.
+pub(super) fn opening(
+    run: &Run,
+    at: Timestamp,
+    so_far: &[Part],
+    left_out: Option<LeftOut>,
+) -> Vec<Stamped> {
     let (reply_id, model) = (run.reply_id.clone(), run.model.clone());
     let mut events = vec![RunEvent::Started { reply_id, model }];
     events.extend(so_far.iter().flat_map(|part| told_of(part.clone())));
-    events.push(RunEvent::StepStarted { step: 1 });
+    events.push(RunEvent::StepStarted { step: 1, left_out });
     (1..).zip(events).map(|(seq, event)| Stamped { seq, at, event }).collect()
 }
 

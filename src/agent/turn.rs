@@ -434,7 +434,8 @@ impl Turn {
         self.step += 1;
         self.wanted.clear();
         self.spoke = false;
-        vec![Step::Tell(RunEvent::StepStarted { step: self.step }), Step::AskModel]
+        let started = RunEvent::StepStarted { step: self.step, left_out: None };
+        vec![Step::Tell(started), Step::AskModel]
     }
 
     /// Ends the run because something does not fit into what persons let it take.

@@ -21,7 +21,7 @@ fn turn() -> Turn {
 }
 
 fn started(step: u32) -> Step {
-    Step::Tell(RunEvent::StepStarted { step })
+    Step::Tell(RunEvent::StepStarted { step, left_out: None })
 }
 
 fn text(part: &str, delta: &str) -> Step {

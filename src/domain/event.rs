@@ -11,6 +11,7 @@ use super::{
     id::{MessageId, PartId, RunId},
     message::{Carried, Part, PartBody, ToolCall, ToolResult},
     run::{RunStatus, Spent, StopReason, Usage},
+    terminal::LeftOut,
     timestamp::Timestamp,
 };
 
@@ -29,6 +30,9 @@ pub enum RunEvent {
     StepStarted {
         /// Which time it is, from 1.
         step: u32,
+        /// What had no room any more in what it is sent, beside what was set aside before the answer began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left_out: Option<LeftOut>,
     },
     /// The service was not ready and is asked again.
     Retrying {
@@ -233,6 +237,20 @@ fn append(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_tells_what_had_no_room_and_is_read_from_a_log_without_it() {
+        let whole = RunEvent::StepStarted { step: 2, left_out: None };
+        let left_out = Some(LeftOut { results_cut: 1, ..LeftOut::default() });
+        let cut = RunEvent::StepStarted { step: 2, left_out };
+
+        let old = r#"{"type":"step_started","step":2}"#;
+        assert_eq!(serde_json::to_string(&whole).unwrap(), old);
+        assert_eq!(serde_json::from_str::<RunEvent>(old).unwrap(), whole);
+        let told = serde_json::to_string(&cut).unwrap();
+        assert!(told.contains(r#""leftOut":{"exchanges":0,"messages":0,"resultsCut":1"#), "{told}");
+        assert_eq!(serde_json::from_str::<RunEvent>(&told).unwrap(), cut);
+    }
 
     #[test]
     fn whatever_a_service_said_is_told_in_a_sentence() {

@@ -63,7 +63,7 @@ fn types(events: &[RunEvent]) -> Vec<String> {
 fn a_step_ends_after_the_results_of_its_tools() {
     let events = [
         RunEvent::Started { reply_id: "a".into(), model: "demo".into() },
-        RunEvent::StepStarted { step: 1 },
+        RunEvent::StepStarted { step: 1, left_out: None },
         RunEvent::Reasoning { part: "p1".into(), delta: "hm".into() },
         words("p2", "Hel"),
         words("p2", "lo"),
@@ -79,7 +79,7 @@ fn a_step_ends_after_the_results_of_its_tools() {
         },
         RunEvent::ToolResult { part: "p5".into(), result: result("c2", true), took_ms: None },
         RunEvent::ToolResult { part: "p6".into(), result: result("c1", false), took_ms: None },
-        RunEvent::StepStarted { step: 2 },
+        RunEvent::StepStarted { step: 2, left_out: None },
         words("p7", "Done."),
         ended(RunStatus::Done, None),
     ];
@@ -117,7 +117,7 @@ fn a_step_ends_after_the_results_of_its_tools() {
 #[test]
 fn whatever_is_open_at_the_end_is_closed_and_the_end_says_how_it_came() {
     let begun = [
-        RunEvent::StepStarted { step: 1 },
+        RunEvent::StepStarted { step: 1, left_out: None },
         RunEvent::ToolCall { part: "p".into(), call: call("c"), carried: None },
     ];
     let with = |end: RunEvent| types(&[&begun[..], &[end]].concat())[3..].to_vec();

@@ -21,6 +21,7 @@ use crate::{
         event::{RunEvent, Stamped, not_ready},
         id::RunId,
         run::RunStatus,
+        terminal::LeftOut,
     },
 };
 
@@ -251,9 +252,14 @@ impl Printer<'_> {
     }
 }
 
-/// Logs what tools are given and give, and what an answer takes.
+/// Logs what has no room any more, what tools are given and give, and what an answer takes.
 fn log(event: &RunEvent) {
     match event {
+        RunEvent::StepStarted { left_out, .. } => {
+            if let Some(told) = left_out.and_then(LeftOut::told) {
+                tracing::debug!("not sent: {told}");
+            }
+        }
         RunEvent::ToolCall { call, .. } => {
             tracing::debug!(tool = call.name, input = %call.input, "a tool is called");
         }
@@ -278,7 +284,6 @@ fn log(event: &RunEvent) {
         }
         RunEvent::Text { .. }
         | RunEvent::Started { .. }
-        | RunEvent::StepStarted { .. }
         | RunEvent::Reasoning { .. }
         | RunEvent::PartEnded { .. }
         | RunEvent::Retrying { .. }

@@ -497,6 +497,14 @@ fn people_are_told_what_was_not_sent() {
 
     let told = "Not sent: 1 exchange left out (2 messages).";
     assert_eq!(state.notice, Some((told.into(), Tone::Quiet)));
+
+    let left_out = Some(LeftOut { results_cut: 2, ..LeftOut::default() });
+    heard(&mut state, 1, RunEvent::StepStarted { step: 2, left_out });
+
+    let told = "Not sent: 2 long tool results cut.";
+    assert_eq!(state.notice, Some((told.into(), Tone::Quiet)));
+    heard(&mut state, 2, RunEvent::StepStarted { step: 3, left_out: None });
+    assert!(state.notice.is_some(), "it stands until something else is told");
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl Trace {
 
 /// Takes one more event in.
 fn take(steps: &mut Vec<Step>, at: Timestamp, event: RunEvent) {
-    if let RunEvent::StepStarted { step } = event {
+    if let RunEvent::StepStarted { step, .. } = event {
         steps.push(Step::new(step, at));
         return;
     }

@@ -41,7 +41,7 @@ fn started() -> RunEvent {
 }
 
 fn step(step: u32) -> RunEvent {
-    RunEvent::StepStarted { step }
+    RunEvent::StepStarted { step, left_out: None }
 }
 
 fn text(delta: &str) -> RunEvent {

@@ -54,7 +54,7 @@ async fn what_was_ended_by_another_process_changes_nothing_more(house: House) {
         run: id.as_str().into(),
         seq: told.last().unwrap().seq + 1,
         lengths: Vec::new(),
-        event: RunEvent::StepStarted { step: 2 },
+        event: RunEvent::StepStarted { step: 2, left_out: None },
         at: Timestamp(1),
     };
     if asleep.state.store.is_shared() {

@@ -130,6 +130,7 @@ impl Room {
             "GREENROOM_SESSION_ID",
             "RETIRE_CURRENT_SESSION_ID",
             "GREENROOM_SESSION_FILE",
+            "GREENROOM_SESSION_KEPT",
             "GREENROOM_TOKEN",
             "RUST_LOG",
             "ANTHROPIC_API_KEY",
@@ -300,7 +301,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(mut command: Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         let mut process = command.stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();

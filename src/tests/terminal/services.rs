@@ -1,9 +1,11 @@
 //! Models of real services, played by a fake on a real socket: what they are sent from a terminal.
 
+use std::process::Command;
+
 use greenroom::providers::Dialect;
 use serde_json::{Value, json};
 
-use super::program::{Ran, Room, finished};
+use super::program::{Ran, Room, Server, finished};
 use crate::{
     fake_service::{FakeService, Reply},
     services::wire::{self, Ending},
@@ -18,10 +20,16 @@ const MODELS: [(&str, Dialect); 5] = [
     ("claude-sonnet-5-5", Dialect::Anthropic),
 ];
 
-/// Runs a command beside the fake, which plays in this very program.
+/// Chats beside the fake, which plays in this very program.
 async fn asking(room: &Room, fake: &FakeService, words: &[&str]) -> Ran {
+    let command = beside(room, fake, &[&["chat"], words].concat());
+    tokio::task::spawn_blocking(move || finished(command)).await.unwrap()
+}
+
+/// A command that asks the fake instead of all services.
+fn beside(room: &Room, fake: &FakeService, words: &[&str]) -> Command {
     let base = format!("http://{}", fake.address);
-    let mut command = room.command(&[&["chat"], words].concat());
+    let mut command = room.command(words);
     command
         .env("ANTHROPIC_BASE_URL", &base)
         .env("OPENAI_BASE_URL", format!("{base}/v1"))
@@ -31,7 +39,7 @@ async fn asking(room: &Room, fake: &FakeService, words: &[&str]) -> Ran {
         .env("OPENAI_API_KEY", "k-openai-0123456789")
         .env("GEMINI_API_KEY", "k-gemini-0123456789")
         .env("NO_PROXY", "127.0.0.1");
-    tokio::task::spawn_blocking(move || finished(command)).await.unwrap()
+    command
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,27 +258,29 @@ async fn what_has_no_room_any_more_while_tools_are_used_is_told_too() {
     };
     let (room, fake) = (Room::new(), FakeService::start().await);
     room.write("data/chat/tools.yaml", "- write_file\n- read_file\n");
+    let words = ["--single", "--new-session", "--verbose", "--model", "ollama/qwen3", "Read it."];
     // About eight thousand tokens each time it is written or read, where the model reads 32 000.
     let file = json!({"path": "a.txt", "content": format!("{}\n", "a".repeat(1000)).repeat(32)});
     let read = called("read_file", &json!({"path": "a.txt"}));
-    fake.play([
+    let answers = [
         called("write_file", &file),
         read.clone(),
         read.clone(),
         read,
         Reply::stream(wire::answer(dialect, "Read.")),
-    ]);
+    ];
 
-    let ran =
-        asking(&room, &fake, &["--single", "--verbose", "--model", "ollama/qwen3", "Read it."])
-            .await;
+    fake.play(answers.clone());
+    let alone = asking(&room, &fake, &words).await;
+    let _server = Server::start(beside(&room, &fake, &["serve", "--addr", "127.0.0.1:0"]));
+    fake.play(answers);
+    let served = asking(&room, &fake, &words).await;
 
-    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Read.\n"), "{}", ran.err.len());
-    let told: Vec<&str> = ran
-        .err
-        .lines()
-        .filter_map(|line| line.split_once("not sent: ").map(|(_, told)| told))
-        .collect();
-    let cut = told.iter().map(|line| line.split(" run=").next().unwrap_or_default());
-    assert_eq!(cut.collect::<Vec<_>>(), ["1 long tool result cut"]);
+    for ran in [alone, served] {
+        assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Read.\n"), "{}", ran.err.len());
+        let lines = ran.err.lines();
+        let told: Vec<&str> =
+            lines.filter_map(|line| line.split_once("not sent: ").map(|(_, told)| told)).collect();
+        assert_eq!(told, ["1 long tool result cut"]);
+    }
 }

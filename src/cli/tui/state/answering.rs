@@ -11,7 +11,7 @@ use crate::{
         id::{ConversationId, MessageId, RunId},
         message::{Message, Part, PartBody, Role},
         run::{Run, Spent},
-        terminal::{Said, TerminalTalk, short},
+        terminal::{LeftOut, Said, TerminalTalk, short},
         timestamp::Timestamp,
     },
 };
@@ -93,9 +93,7 @@ impl State {
         if said.run.conversation_id != self.session.id {
             return Vec::new();
         }
-        if let Some(told) = said.left_out.told() {
-            self.tell(format!("Not sent: {told}."), Tone::Quiet);
-        }
+        self.tell_left_out(Some(&said.left_out));
         if said.missing_tools != self.missing {
             let told = told_missing(&self.session.settings.model, &said.missing_tools);
             self.problems.extend(told.map(|told| clean_line(&told)));
@@ -110,6 +108,12 @@ impl State {
             effects.push(Effect::Stop(said.run.id));
         }
         effects
+    }
+
+    fn tell_left_out(&mut self, left_out: Option<&LeftOut>) {
+        if let Some(told) = left_out.and_then(|left_out| left_out.told()) {
+            self.tell(format!("Not sent: {told}."), Tone::Quiet);
+        }
     }
 
     pub(super) fn not_said(&mut self, session: &ConversationId, why: &str) {
@@ -178,7 +182,8 @@ impl State {
                 };
                 self.transcript.change(&reply, change);
             }
-            RunEvent::StepStarted { .. } | RunEvent::StepEnded { .. } => {}
+            RunEvent::StepStarted { left_out, .. } => self.tell_left_out(left_out.as_ref()),
+            RunEvent::StepEnded { .. } => {}
         }
         Vec::new()
     }
