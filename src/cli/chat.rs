@@ -18,7 +18,7 @@ use std::{
     path::PathBuf,
 };
 
-pub use current::{Current, HANDED_OVER, VARIABLES};
+pub use current::{Current, HANDED_OVER, KEPT, VARIABLES};
 pub use flags::SettingFlags;
 use follow::{Form, Interrupts, follow, notice, print_line};
 pub use log::Shown;

@@ -1,7 +1,7 @@
 //! `greenroom shell-init`: what to put in a shell's profile, so that the current session is known there.
 
 use super::{
-    chat::{HANDED_OVER, VARIABLES, follow::print_line},
+    chat::{HANDED_OVER, KEPT, VARIABLES, follow::print_line},
     exit::{Exit, Failure},
 };
 
@@ -62,8 +62,8 @@ fn text(shell: Shell) -> String {
     code=$?
     case "$(cat "$file")" in
         "") ;;
-        -) unset {all} ;;
-        *) export {variable}="$(cat "$file")" ;;
+        -) unset {all} {KEPT} ;;
+        *) export {variable}="$(cat "$file")"; export {KEPT}="${variable}" ;;
     esac
     rm -f "$file"
     return $code
@@ -82,9 +82,10 @@ fn text(shell: Shell) -> String {
     switch "$session"
         case ""
         case -
-            set -e {all}
+            set -e {all} {KEPT}
         case "*"
             set -gx {variable} $session
+            set -gx {KEPT} $session
     end
     rm -f $file
     return $code

@@ -16,6 +16,9 @@ pub const VARIABLES: [&str; 2] = ["GREENROOM_SESSION_ID", "RETIRE_CURRENT_SESSIO
 /// The variable that names a file to which the current session is written, for a shell to read.
 pub const HANDED_OVER: &str = "GREENROOM_SESSION_FILE";
 
+/// The variable in which a shell says what it keeps by itself in the first of those.
+pub const KEPT: &str = "GREENROOM_SESSION_KEPT";
+
 /// How long it is remembered at least what a terminal was last used for.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -57,12 +60,20 @@ impl Current {
         self.handed_over.is_some()
     }
 
+    /// Whether the variable has what the shell put there, and nobody else. A part of that shell, as in a pipe,
+    /// cannot tell it of another session: what this terminal was last used for counts first then.
+    pub fn is_kept(&self) -> bool {
+        let kept = std::env::var(KEPT).unwrap_or_default();
+        self.is_handed_over() && by_variable().is_some_and(|named| named == (VARIABLES[0], kept))
+    }
+
     /// The current one of these sessions: a variable names it, or this terminal was last used for it.
     pub fn among(&self, sessions: &[TerminalSession]) -> Option<ConversationId> {
-        let named = by_variable().map(|(_, id)| ConversationId::new(id));
         let is_here = |id: &ConversationId| sessions.iter().any(|session| session.id == *id);
+        let newer = self.read().filter(|id| self.is_kept() && is_here(id));
+        let named = by_variable().map(|(_, id)| ConversationId::new(id));
         let named = named.filter(|id| is_here(id) || !self.is_handed_over());
-        named.or_else(|| self.read())
+        newer.or(named).or_else(|| self.read())
     }
 
     /// The session that this terminal was last used for.

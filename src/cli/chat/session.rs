@@ -75,10 +75,17 @@ pub async fn current_session(
     stage: &Stage,
     current: &Current,
 ) -> Result<Option<TerminalSession>, Failure> {
+    if current.is_kept()
+        && let Some(session) = last_used(stage, current).await?
+    {
+        return Ok(Some(session));
+    }
     if let Some((variable, id)) = by_variable() {
         let gone = match stage.session(&ConversationId::new(id.clone())).await {
             Ok(session) => return Ok(Some(session)),
             Err(ApiError::NotFound { .. }) if current.is_handed_over() => None,
+            // It was moved there where its shell could not be told.
+            Err(ApiError::InBin { .. }) if current.is_kept() => None,
             Err(ApiError::NotFound { .. }) => Some("does not exist"),
             Err(ApiError::InBin { .. }) => Some("is in the bin"),
             Err(error) => return Err(error.into()),
@@ -91,6 +98,11 @@ pub async fn current_session(
             return Err(Failure::new(Exit::NotFound, told));
         }
     }
+    last_used(stage, current).await
+}
+
+/// The session that this terminal was last used for, if that is still in use.
+async fn last_used(stage: &Stage, current: &Current) -> Result<Option<TerminalSession>, Failure> {
     let Some(id) = current.read() else { return Ok(None) };
     match stage.session(&id).await {
         Ok(session) => Ok(Some(session)),
