@@ -96,11 +96,13 @@ async fn session(args: &Args) -> Result<Exit, Failure> {
     let wanted = record.metadata.session_id.clone();
     let session = args.place.stage().await?.import(record).await?;
     tracing::info!(session = %session.id, turns = session.turns, "imported");
-    if session.id.as_str() != wanted {
-        notice(&match uuid::Uuid::parse_str(&wanted) {
-            Ok(_) => format!("There is a session {wanted} already, so this one is another."),
-            Err(_) => format!("“{wanted}” is no identifier of a session, so it has another one."),
-        });
+    let is_it = |id: uuid::Uuid| uuid::Uuid::parse_str(session.id.as_str()) == Ok(id);
+    match uuid::Uuid::parse_str(&wanted) {
+        Ok(id) if is_it(id) => {}
+        Ok(_) => notice(&format!("There is a session {wanted} already, so this one is another.")),
+        Err(_) => {
+            notice(&format!("“{wanted}” is no identifier of a session, so it has another one."))
+        }
     }
     print_line(session.id.as_str())
         .map_err(|error| Failure::new(Exit::Failed, error.to_string()))?;

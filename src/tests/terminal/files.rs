@@ -255,6 +255,15 @@ fn what_is_no_session_is_refused() {
     let missing = import(entry("user"), json!({"session_id": "x"}));
     assert_eq!(missing.code, Some(2), "{missing:?}");
     assert!(missing.err.contains("metadata.json"), "{missing:?}");
+    let id = "3F2A77AA2B6C4D7E8F90A1B2C3D4E5F6";
+    let mut written = metadata.clone();
+    written["session_id"] = json!(id);
+    for is_there in [false, true] {
+        let ran = import(entry("user"), written.clone());
+        let told = format!("There is a session {id} already");
+        assert_eq!(ran.err.contains(&told), is_there, "however it is written: {ran:?}");
+        assert_eq!(ran.good().trim() == "3f2a77aa-2b6c-4d7e-8f90-a1b2c3d4e5f6", !is_there);
+    }
     let good = import(entry("user"), metadata);
     assert!(good.err.contains("“x” is no identifier of a session"), "{good:?}");
     assert!(uuid::Uuid::parse_str(good.good().trim()).is_ok());
