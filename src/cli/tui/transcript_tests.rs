@@ -125,6 +125,23 @@ fn words_are_found_upwards_and_around_the_end() {
 }
 
 #[test]
+fn what_is_only_in_thoughts_and_tools_is_shown_whole_when_it_is_found() {
+    let mut talk = talk(1);
+    let mut answer = said(1, Role::Assistant, "Done.");
+    let thoughts = format!("{} treasure", "Where may it be?\n".repeat(9));
+    answer.parts.insert(0, Part { body: PartBody::Reasoning(thoughts), ..answer.parts[0].clone() });
+    talk.push(answer);
+    seen(&mut talk, 40, 4);
+    assert!(!talk.find("treasure map", 1));
+    assert_eq!(talk.details, Details::Folded, "nothing was found, so they stay as they are");
+
+    assert!(talk.find("treasure", 1));
+
+    assert_eq!(talk.details, Details::Open);
+    assert!(seen(&mut talk, 40, 4).iter().any(|line| line.contains("treasure")));
+}
+
+#[test]
 fn messages_are_selected_one_by_one() {
     let mut talk = talk(4);
     seen(&mut talk, 20, 3);

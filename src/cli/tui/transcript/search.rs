@@ -1,7 +1,10 @@
 //! Looking for words in the conversation: upwards from what is seen, and around the end.
 
 use super::{
-    super::find::{Mark, may_have, places},
+    super::{
+        entry::Details,
+        find::{Mark, may_have, places},
+    },
     At, Transcript, Wish,
 };
 
@@ -28,9 +31,26 @@ impl Transcript {
         self.found.is_some()
     }
 
-    /// Looks for words from a message upwards, that one included. Says whether they are there.
+    /// Looks for words from a message upwards, that one included. Says whether they are there. Thoughts and
+    /// tools are shown whole when it is only there that they stand.
     pub fn find(&mut self, query: &str, from: usize) -> bool {
         self.found = None;
+        if self.find_in_sight(query, from) {
+            return true;
+        }
+        let may = self.entries.iter().any(|entry| may_have(&entry.words(), query));
+        if self.details == Details::Open || !may {
+            return false;
+        }
+        self.toggle_details();
+        let is_found = self.find_in_sight(query, from);
+        if !is_found {
+            self.toggle_details();
+        }
+        is_found
+    }
+
+    fn find_in_sight(&mut self, query: &str, from: usize) -> bool {
         let around = (0..=from).rev().chain((from + 1..self.entries.len()).rev());
         for entry in around.collect::<Vec<_>>() {
             if let Some(number) = self.places(entry, query).len().checked_sub(1) {
