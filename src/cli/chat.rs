@@ -420,11 +420,16 @@ fn words(args: &Args) -> Result<String, Failure> {
             }
             // One byte for each letter and more would be refused anyway.
             let most = 4 * MESSAGE.max_chars as u64;
-            let mut words = String::new();
-            input.take(most + 1).read_to_string(&mut words).map_err(|error| {
-                Failure::usage(format!("Standard input cannot be read: {error}."))
-            })?;
-            words
+            let unread = |why: &dyn std::fmt::Display| {
+                Failure::usage(format!("Standard input cannot be read: {why}."))
+            };
+            let mut bytes = Vec::new();
+            input.take(most + 1).read_to_end(&mut bytes).map_err(|error| unread(&error))?;
+            if bytes.len() as u64 > most {
+                // A letter may be cut where the reading ended.
+                MESSAGE.check(&String::from_utf8_lossy(&bytes))?;
+            }
+            String::from_utf8(bytes).map_err(|error| unread(&error))?
         }
     };
     match words.trim() {

@@ -52,10 +52,13 @@ fn what_is_no_text_is_not_taken_for_the_end_of_input() {
 fn a_message_that_is_too_long_begins_no_session() {
     let room = Room::new();
 
-    let ran = room.chat_typing(&["--single", "--new-session"], "x".repeat(50_001));
+    // The reading of the second one ends within a letter.
+    for words in ["x".repeat(50_001), format!("x{}", "語".repeat(66_667))] {
+        let ran = room.chat_typing(&["--single", "--new-session"], words);
 
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
-    assert!(ran.err.contains("too long"), "{ran:?}");
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+        assert!(ran.err.contains("too long"), "{ran:?}");
+    }
     assert_eq!(room.chat(&["--list-sessions", "--json"]).good(), "");
 }
 
@@ -230,6 +233,7 @@ fn shells_are_helped() {
         assert!(script.contains("summarizing"), "{shell} knows what can be chosen");
         let wrapper = room.run(&["shell-init", shell]).good();
         assert!(wrapper.contains("GREENROOM_SESSION_ID RETIRE_CURRENT_SESSION_ID"), "{shell}");
+        assert!(wrapper.contains("GREENROOM_SESSION_KEPT"), "{shell}");
     }
     assert_eq!(room.run(&["completions", "nonsense"]).code, Some(2));
     let page = room.run(&["man", "chat"]).good();
