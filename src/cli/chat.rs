@@ -30,12 +30,12 @@ use super::{
     example::told_missing,
     exit::{Exit, Failure},
     place::{Place, quoted},
-    stage::{Kept, Stage},
+    stage::{Decision, Kept, Stage},
     tui,
 };
 use crate::domain::{
     error::ApiError,
-    id::{ConversationId, MessageId},
+    id::{ChangeId, ConversationId, MessageId},
     message::{MESSAGE, Message},
     proposal::Proposal,
     terminal::{TerminalChanges, TerminalSession, meant},
@@ -221,12 +221,12 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         "the session speaks with this"
     );
     let (form, interrupts) = (args.form(), interrupts()?);
-    let (missing, drafts, known) = (Vec::new(), Vec::new(), Vec::new());
+    let (missing, drafts, decided, known) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut bare = Vec::new();
     if origin == Origin::Bare {
         bare.push(session.id.clone());
     }
-    let mut talk = Talk { stage, session, form, interrupts, missing, drafts, known, bare };
+    let mut talk = Talk { stage, session, form, interrupts, missing, drafts, decided, known, bare };
     if args.json {
         let told = json!({"type": "session", "session": talk.session});
         print_line(&told.to_string()).map_err(unheard)?;
@@ -304,6 +304,8 @@ pub struct Talk {
     missing: Vec<String>,
     /// The drafts that were last shown, in the order of their numbers.
     drafts: Vec<Proposal>,
+    /// What was decided on here, the last last.
+    decided: Vec<(ChangeId, Decision)>,
     /// The last messages that were shown, or said here.
     known: Vec<MessageId>,
     /// The sessions that were begun here, and of which nothing was said then.

@@ -32,6 +32,36 @@ pub type Events = BoxStream<'static, Result<Stamped, ApiError>>;
 /// Which sessions are listed.
 pub use crate::store::Kept;
 
+/// What was decided on a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// All of it is taken, or some.
+    Accepted,
+    /// Nothing of it is.
+    Rejected,
+}
+
+impl Decision {
+    /// What a draft is called afterwards.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// What is told when it was taken back.
+    pub fn taken_back(self) -> &'static str {
+        match self {
+            Self::Accepted => "What was accepted is undone.",
+            Self::Rejected => "What was rejected waits again.",
+        }
+    }
+}
+
+/// What is told where nothing was decided on yet.
+pub const NOTHING_DECIDED: &str = "Nothing was decided on here that could be taken back.";
+
 /// Why there is nothing to talk to.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
@@ -188,9 +218,12 @@ impl Stage {
         on_stage!(self, one => one.reject(id, reason))
     }
 
-    /// Takes a rejection back: the draft waits again.
-    pub async fn reopen(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
-        on_stage!(self, one => one.reopen(id))
+    /// Takes a decision back: a rejected draft waits again, and what an accepted one did is undone.
+    pub async fn take_back(&self, id: &ChangeId, made: Decision) -> Result<Outcome, ApiError> {
+        match made {
+            Decision::Accepted => on_stage!(self, one => one.undo(id)),
+            Decision::Rejected => on_stage!(self, one => one.reopen(id)),
+        }
     }
 
     /// A session as files have it, deleted or not.

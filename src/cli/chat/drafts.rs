@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{Talk, follow::notice};
 use crate::{
-    cli::{draft_words, exit::Failure},
+    cli::{
+        draft_words,
+        exit::Failure,
+        stage::{Decision, NOTHING_DECIDED},
+    },
     domain::{
         diff::SegmentKind,
         error::ApiError,
@@ -69,11 +73,6 @@ fn told(draft: &Proposal) -> Vec<String> {
     out
 }
 
-/// What is told of a draft once it is decided on.
-fn decided(what: &str, draft: &Proposal) {
-    notice(&format!("{what}: {}", visible(draft.summary.clone())));
-}
-
 /// What a field is called here, as one word that can be typed again.
 fn named(field: &ProposedField) -> String {
     field.label.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
@@ -107,7 +106,8 @@ pub async fn accept(talk: &mut Talk, rest: &str) -> Result<(), Failure> {
         hunks => some_of(draft, hunks)?,
     };
     talk.interrupts.answer(talk.stage.accept(&draft.id, approval)).await?;
-    decided("Accepted", draft);
+    notice(&format!("Accepted: {}", visible(draft.summary.clone())));
+    talk.decided.push((draft.id.clone(), Decision::Accepted));
     Ok(())
 }
 
@@ -116,7 +116,19 @@ pub async fn reject(talk: &mut Talk, rest: &str) -> Result<(), Failure> {
     let (place, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let draft = chosen(&talk.drafts, place)?;
     talk.interrupts.answer(talk.stage.reject(&draft.id, reason.trim())).await?;
-    decided("Rejected", draft);
+    notice(&format!("Rejected: {}", visible(draft.summary.clone())));
+    talk.decided.push((draft.id.clone(), Decision::Rejected));
+    Ok(())
+}
+
+/// Takes the last decision back, and the next time the one before it.
+pub async fn take_back(talk: &mut Talk) -> Result<(), Failure> {
+    let Some((id, made)) = talk.decided.last().cloned() else {
+        return Err(Failure::usage(NOTHING_DECIDED));
+    };
+    talk.interrupts.answer(talk.stage.take_back(&id, made)).await?;
+    talk.decided.pop();
+    notice(made.taken_back());
     Ok(())
 }
 

@@ -21,6 +21,7 @@ A line is a message; one that ends with \\ goes on in the next line.
   /accept N [HUNKS]   accept a draft, or some of its changes: /accept 1 0,2
                       with several fields each is named: /accept 1 name:0 system-prompt:1,2
   /reject N [REASON]  reject a draft
+  /undo               take your last decision on a draft back
   /help               this
   /exit               leave (so does Ctrl-D)
 Ctrl-C stops an answer and keeps what was said; a second one leaves.";
@@ -33,6 +34,7 @@ enum Typed {
     Drafts,
     Accept(String),
     Reject(String),
+    Undo,
     Help,
     Exit,
     Nothing,
@@ -52,6 +54,7 @@ impl Typed {
             "/drafts" => Self::Drafts,
             "/accept" => Self::Accept(rest),
             "/reject" => Self::Reject(rest),
+            "/undo" => Self::Undo,
             // A path is no command.
             word if word.starts_with('/') && !word[1..].contains('/') => Self::Unknown(word.into()),
             _ => Self::Words(text.into()),
@@ -164,6 +167,7 @@ async fn act(talk: &mut Talk, text: &str, asked: bool) -> Result<Option<Exit>, F
         Typed::Drafts => drafts::show(talk).await?,
         Typed::Accept(rest) => drafts::accept(talk, &rest).await?,
         Typed::Reject(rest) => drafts::reject(talk, &rest).await?,
+        Typed::Undo => drafts::take_back(talk).await?,
         Typed::Words(words) => {
             // Whoever types sees what they answer to, and waits for whoever was faster. A script is told.
             if asked && let Some(ending) = talk.catch_up().await? {

@@ -241,6 +241,10 @@ impl Local {
         self.gate.reject(id, reason).await
     }
 
+    pub(super) async fn undo(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
+        self.gate.undo(id).await
+    }
+
     pub(super) async fn reopen(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
         self.gate.reopen(id).await
     }

@@ -144,12 +144,10 @@ impl Remote {
     /// Decides on a draft. Where there are accounts, only a person in a browser can.
     async fn decide<T: DeserializeOwned>(
         &self,
-        id: &ChangeId,
-        what: &str,
+        path: &str,
         body: &impl Serialize,
     ) -> Result<T, ApiError> {
-        let path = format!("/api/pending-changes/{id}/{what}");
-        self.post(&path, body).await.map_err(|error| match error {
+        self.post(path, body).await.map_err(|error| match error {
             ApiError::Denied { reason } if self.token.is_some() => {
                 let address = &self.address;
                 let reason = format!(
@@ -351,7 +349,7 @@ impl Remote {
     }
 
     pub(super) async fn draft(&self, id: &ChangeId) -> Result<Proposal, ApiError> {
-        self.get(&format!("/api/pending-changes/{id}")).await
+        self.get(&draft(id, "")).await
     }
 
     pub(super) async fn accept(
@@ -359,15 +357,19 @@ impl Remote {
         id: &ChangeId,
         approval: Approval,
     ) -> Result<Outcome, ApiError> {
-        self.decide(id, "approve", &approval).await
+        self.decide(&draft(id, "/approve"), &approval).await
     }
 
     pub(super) async fn reject(&self, id: &ChangeId, reason: &str) -> Result<Outcome, ApiError> {
-        self.decide(id, "reject", &json!({"reason": reason})).await
+        self.decide(&draft(id, "/reject"), &json!({"reason": reason})).await
+    }
+
+    pub(super) async fn undo(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
+        self.decide(&format!("/api/changes/{id}/undo"), &json!({})).await
     }
 
     pub(super) async fn reopen(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
-        self.decide(id, "reopen", &json!({})).await
+        self.decide(&draft(id, "/reopen"), &json!({})).await
     }
 
     pub(super) async fn record(&self, id: &ConversationId) -> Result<SessionRecord, ApiError> {
@@ -415,6 +417,11 @@ impl Remote {
 /// The address of a session, with what follows it.
 fn session(id: &ConversationId, rest: &str) -> String {
     format!("/api/terminal/sessions/{id}{rest}")
+}
+
+/// The address of a draft, with what follows it.
+fn draft(id: &ChangeId, rest: &str) -> String {
+    format!("/api/pending-changes/{id}{rest}")
 }
 
 fn with_json(request: RequestBuilder, body: &impl Serialize) -> RequestBuilder {

@@ -19,6 +19,8 @@ pub enum Command {
     Delete,
     /// The drafts are reviewed.
     Drafts,
+    /// The last decision on a draft is taken back.
+    TakeBack,
     /// Words are searched for.
     Search(String),
     /// The last answer is copied.
@@ -49,6 +51,7 @@ impl Command {
             }
             "/delete" => Self::Delete,
             "/drafts" | "/accept" | "/reject" => Self::Drafts,
+            "/undo" => Self::TakeBack,
             "/search" => Self::Search(rest),
             "/copy" => Self::Copy,
             word => Self::Unknown(word.to_owned()),

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     cli::{
         exit::Exit,
-        stage::{Kept, Stage},
+        stage::{Decision, Kept, Stage},
     },
     domain::{
         error::ApiError,
@@ -286,7 +286,10 @@ fn note(answer: &Result<Option<Told>, ApiError>) {
             tracing::info!(session = %session.id, model = session.settings.model, "set");
         }
         Ok(Some(Told::Deleted(session))) => tracing::info!(%session, "deleted"),
-        Ok(Some(Told::Decided(draft, word))) => tracing::info!(%draft, "{word}"),
+        Ok(Some(Told::Decided(draft, made))) => tracing::info!(%draft, "{}", made.word()),
+        Ok(Some(Told::TakenBack(draft, made))) => {
+            tracing::info!(%draft, "not {} any more", made.word());
+        }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "not done"),
     }
@@ -308,6 +311,7 @@ fn refused(effect: Effect, why: String) -> Told {
         | Effect::Delete(_)
         | Effect::Models
         | Effect::Drafts(_)
+        | Effect::TakeBack(..)
         | Effect::Copy(_)
         | Effect::Mouse(_)
         | Effect::Redraw
@@ -421,11 +425,15 @@ async fn asked(
         }
         Effect::Accept(id, approval) => {
             stage.accept(&id, *approval).await?;
-            Told::Decided(id, "accepted")
+            Told::Decided(id, Decision::Accepted)
         }
         Effect::Reject(id, reason) => {
             stage.reject(&id, &reason).await?;
-            Told::Decided(id, "rejected")
+            Told::Decided(id, Decision::Rejected)
+        }
+        Effect::TakeBack(id, made) => {
+            stage.take_back(&id, made).await?;
+            Told::TakenBack(id, made)
         }
         Effect::Follow(..)
         | Effect::Glance(..)

@@ -3,7 +3,7 @@
 use crossterm::event::KeyEvent;
 
 use crate::{
-    cli::exit::Exit,
+    cli::{exit::Exit, stage::Decision},
     domain::{
         event::Stamped,
         id::{ChangeId, ConversationId, MessageId, RunId},
@@ -72,7 +72,9 @@ pub enum Told {
     /// What waits for a decision.
     Drafts(Vec<Proposal>),
     /// A draft was decided on.
-    Decided(ChangeId, &'static str),
+    Decided(ChangeId, Decision),
+    /// A decision on a draft was taken back.
+    TakenBack(ChangeId, Decision),
     /// What was decided on a draft could not be kept.
     NotDecided(String),
     /// What is wrong with the operator's own tools.
@@ -112,6 +114,8 @@ pub enum Effect {
     Accept(ChangeId, Box<Approval>),
     /// Reject a draft.
     Reject(ChangeId, String),
+    /// Take a decision on a draft back.
+    TakeBack(ChangeId, Decision),
     /// Put a text where it can be pasted from.
     Copy(String),
     /// Hear the mouse, or leave it to the terminal.

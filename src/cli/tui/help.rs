@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use super::typing::letter;
 
 /// A key and what it does; a heading has no key.
-pub const KEYS: [(&str, &str); 42] = [
+pub const KEYS: [(&str, &str); 43] = [
     ("", "Everywhere"),
     ("Ctrl-C", "Stop the answer and keep it; again: leave"),
     ("F1 or ?", "These keys (? while nothing is written)"),
@@ -28,7 +28,7 @@ pub const KEYS: [(&str, &str); 42] = [
     ("Ctrl-W Ctrl-U Ctrl-K", "Delete the word, all before, all behind"),
     ("Esc", "Read: select messages"),
     ("Ctrl-D", "Leave, when nothing is written"),
-    ("/help", "/model /new /describe /sessions /drafts /search /copy /delete /exit"),
+    ("/help", "/model /new /describe /sessions /drafts /undo /search /copy /delete /exit"),
     ("", "While reading"),
     ("j k", "Next message, last message"),
     ("y", "Copy the message"),
@@ -43,6 +43,7 @@ pub const KEYS: [(&str, &str); 42] = [
     ("r", "Reject, with a reason"),
     ("e", "Accept in your own words"),
     ("h l Space", "Go to a change; choose it or not"),
+    ("u", "Take your last decision back"),
     ("", "Sessions"),
     ("Enter", "Open"),
     ("n e d", "Begin, describe, delete"),

@@ -15,7 +15,7 @@ use super::{
     transcript::Towards,
     typing::{breaks_line, control, edit, letter},
 };
-use crate::cli::exit::Exit;
+use crate::cli::{exit::Exit, stage::NOTHING_DECIDED};
 
 /// How many lines the wheel scrolls at once, and Ctrl with an arrow.
 const FEW_LINES: isize = 3;
@@ -158,6 +158,18 @@ impl State {
                 effects
             }
             Came::Begin => self.begin(String::new()),
+            Came::TakeBack => self.take_back_decision(),
+        }
+    }
+
+    /// Takes the last decision on a draft back, and then the one before it.
+    fn take_back_decision(&mut self) -> Vec<Effect> {
+        match self.decided.last().cloned() {
+            Some((id, made)) => vec![Effect::TakeBack(id, made)],
+            None => {
+                self.tell(NOTHING_DECIDED, Tone::Quiet);
+                Vec::new()
+            }
         }
     }
 
@@ -258,6 +270,7 @@ impl State {
             Command::Sessions => return self.open_sessions(),
             Command::Begin(description) => return self.begin(description),
             Command::Drafts => return self.open_review(),
+            Command::TakeBack => return self.take_back_decision(),
             Command::Copy => return self.copy(),
             Command::Delete => return vec![Effect::Delete(self.session.id.clone())],
             Command::Search(words) => {

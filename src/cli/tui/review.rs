@@ -264,6 +264,7 @@ impl Review {
             (KeyCode::PageDown, _) => self.scrolled += 10,
             (KeyCode::PageUp, _) => self.scrolled -= 10,
             (_, Some('a')) => return self.accept(),
+            (_, Some('u')) => return Came::TakeBack,
             (_, Some('r')) if count > 0 => self.begin_rejecting(),
             (_, Some('e')) => {
                 let field = self.field();
@@ -325,11 +326,11 @@ impl Review {
     /// What the bottom line says.
     pub fn hint(&self) -> &'static str {
         match &self.doing {
-            Doing::Looking if self.draft().is_none() => "Esc closes",
+            Doing::Looking if self.draft().is_none() => "u undo · Esc closes",
             Doing::Looking if self.can_choose() => {
-                "a accept · r reject · e edit · Space choose · h l change · j k draft · Esc"
+                "a accept · r reject · e edit · Space choose · h l change · j k draft · u undo · Esc"
             }
-            Doing::Looking => "a accept · r reject · e edit · j k draft · Esc",
+            Doing::Looking => "a accept · r reject · e edit · j k draft · u undo · Esc",
             Doing::Rejecting(_) => "Why? Enter rejects, also without a reason · Esc puts it aside",
             Doing::Wording(_) => "Ctrl-S accepts it in your words · Esc puts it aside",
             Doing::Deciding(_) => "One moment…",

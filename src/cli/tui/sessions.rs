@@ -55,6 +55,8 @@ pub enum Came {
     Close(Vec<Effect>),
     /// Another session is to be begun.
     Begin,
+    /// The last decision on a draft is to be taken back.
+    TakeBack,
 }
 
 impl Sessions {

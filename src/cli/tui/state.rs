@@ -4,10 +4,13 @@ mod answering;
 
 use std::collections::BTreeSet;
 
-use crate::domain::{
-    id::{ConversationId, MessageId, RunId},
-    message::Role,
-    terminal::{TerminalSession, TerminalTalk},
+use crate::{
+    cli::stage::Decision,
+    domain::{
+        id::{ChangeId, ConversationId, MessageId, RunId},
+        message::Role,
+        terminal::{TerminalSession, TerminalTalk},
+    },
 };
 
 use super::{
@@ -179,6 +182,8 @@ pub struct State {
     pub spoken: BTreeSet<ConversationId>,
     /// The runs that answer what was said here, in whichever session, until their end is heard.
     pub asked: BTreeSet<RunId>,
+    /// The drafts that were decided on here, the last last.
+    pub(super) decided: Vec<(ChangeId, Decision)>,
     /// The tools that were last told to be missing.
     missing: Vec<String>,
     above: Above,
@@ -209,6 +214,7 @@ impl State {
             begun: Vec::new(),
             spoken: BTreeSet::new(),
             asked: BTreeSet::new(),
+            decided: Vec::new(),
             missing: Vec::new(),
             above: Above::Nothing,
         };
@@ -387,11 +393,17 @@ impl State {
                 self.problems.extend(problems.into_iter().map(line));
                 Vec::new()
             }
-            Told::Decided(id, word) => {
+            Told::Decided(id, made) => {
                 if let Over::Review(review) = &mut self.over {
                     review.decided(&id);
                 }
-                self.tell(format!("The draft is {word}."), Tone::Quiet);
+                self.tell(format!("The draft is {}.", made.word()), Tone::Quiet);
+                self.decided.push((id, made));
+                vec![Effect::Drafts(self.session.id.clone())]
+            }
+            Told::TakenBack(id, made) => {
+                self.decided.retain(|(known, _)| *known != id);
+                self.tell(made.taken_back(), Tone::Quiet);
                 vec![Effect::Drafts(self.session.id.clone())]
             }
             Told::NotDecided(why) => {

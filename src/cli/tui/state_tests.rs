@@ -7,6 +7,7 @@ use super::*;
 use crate::{
     cli::{
         exit::Exit,
+        stage::Decision,
         tui::scene::{self, draft, ended, key, opened, press, run, said, text, typed},
     },
     domain::{
@@ -351,7 +352,7 @@ fn some_changes_of_a_draft_are_accepted() {
         ..Approval::default()
     };
     assert_eq!(effects, [Effect::Accept("two".into(), Box::new(approval))]);
-    let after = state.update(Event::Told(Told::Decided("two".into(), "accepted")));
+    let after = state.update(Event::Told(Told::Decided("two".into(), Decision::Accepted)));
     assert_eq!(after, [Effect::Drafts("session".into())]);
     let Over::Review(review) = &state.over else { panic!("{:?}", state.over) };
     assert_eq!(review.draft().map(|draft| draft.id.clone()), Some("one".into()));
@@ -381,6 +382,28 @@ fn a_draft_is_rejected_with_a_reason_or_put_in_other_words() {
         patch: words.as_object().cloned().unwrap_or_default(),
     };
     assert_eq!(accepted, [Effect::Accept("one".into(), Box::new(approval))]);
+}
+
+#[test]
+fn decisions_are_taken_back_the_last_first() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one"), draft("two")])));
+    assert_eq!(press(&mut state, KeyCode::Char('u')), [], "nothing was decided on");
+    state.update(Event::Told(Told::Decided("one".into(), Decision::Accepted)));
+    state.update(Event::Told(Told::Decided("two".into(), Decision::Rejected)));
+    state.update(Event::Told(Told::Drafts(Vec::new())));
+
+    let last = press(&mut state, KeyCode::Char('u'));
+    let drafts = state.update(Event::Told(Told::TakenBack("two".into(), Decision::Rejected)));
+    let told = state.notice.clone();
+    state.update(Event::Told(Told::Drafts(vec![draft("two")])));
+    let first = press(&mut state, KeyCode::Char('u'));
+
+    assert_eq!(last, [Effect::TakeBack("two".into(), Decision::Rejected)]);
+    assert_eq!(drafts, [Effect::Drafts("session".into())]);
+    assert_eq!(told, Some(("What was rejected waits again.".into(), Tone::Quiet)));
+    assert_eq!(first, [Effect::TakeBack("one".into(), Decision::Accepted)]);
 }
 
 #[test]

@@ -60,6 +60,30 @@ fn a_draft_is_accepted_whole_or_by_the_change_or_rejected_with_a_reason() {
 }
 
 #[test]
+fn decisions_are_taken_back() {
+    let room = drafting(&json!([
+        [read("optimist")], [propose("optimist", PROMPT)], [{"text": "One."}],
+    ]));
+    let server = room.serve();
+    let before = prompt_of(&server, "optimist");
+
+    let ran =
+        room.chat_typing(&[], "Go\n/drafts\n/reject\n/undo\n/drafts\n/accept\n/undo\n/undo\n");
+
+    for told in [
+        "Rejected: ",
+        "What was rejected waits again.",
+        "Accepted: ",
+        "What was accepted is undone.",
+        "Nothing was decided on here that could be taken back.",
+    ] {
+        assert!(ran.err.contains(told), "{told}: {ran:?}");
+    }
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(prompt_of(&server, "optimist"), before);
+}
+
+#[test]
 fn a_number_means_the_draft_that_was_shown_under_it() {
     let room = drafting(&json!([
         [read("optimist"), read("skeptic")],
