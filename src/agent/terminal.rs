@@ -111,7 +111,7 @@ impl Agent {
         let known = self.terminal(scope, id).await?;
         if let Some(model) = changes.model.as_ref().filter(|model| **model != known.settings.model)
         {
-            self.cast(scope, model).await?;
+            self.check_speaker(scope, model).await?;
         }
         let at = now();
         let mut link = self.write(scope).await?;
@@ -365,14 +365,14 @@ impl Agent {
         Ok((brief, left_out))
     }
 
-    /// Refuses a model string that nobody can speak with. One that may be a slip of the pen gives a doubt.
-    pub async fn check_speaker(
-        &self,
-        scope: &Scope,
-        model: &str,
-    ) -> Result<Option<ApiError>, ApiError> {
-        let persona = self.cast(scope, model).await?.persona;
-        Ok(self.catalog(scope).await?.choose(&persona.fields.model).err())
+    /// Refuses a model string that nobody can speak with, or that may be a slip of the pen. What a persona
+    /// speaks with was chosen earlier.
+    pub async fn check_speaker(&self, scope: &Scope, model: &str) -> Result<(), ApiError> {
+        self.cast(scope, model).await?;
+        match Speaker::parse(model)? {
+            Speaker::Model(model) => self.catalog(scope).await?.choose(&model).map(drop),
+            Speaker::Persona(..) => Ok(()),
+        }
     }
 
     /// Whom a model string means, and the way there. What nobody can speak with is refused.

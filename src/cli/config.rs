@@ -17,10 +17,7 @@ use super::{
 };
 use crate::{
     config::DemoPace,
-    domain::{
-        error::ApiError,
-        terminal::{PERSONA, Speaker, TerminalChanges, TerminalSession, TerminalSettings},
-    },
+    domain::terminal::{PERSONA, Speaker, TerminalChanges, TerminalSession, TerminalSettings},
     server,
 };
 
@@ -107,14 +104,14 @@ fn failed(error: impl std::fmt::Display) -> Failure {
 }
 
 /// The one name of a model, among those that come with the program: the default for an empty string. One that
-/// may be a slip of the pen has a doubt beside it.
-fn find_model(model: &str) -> Result<(String, Option<ApiError>), Failure> {
+/// may be a slip of the pen is refused.
+fn find_model(model: &str) -> Result<String, Failure> {
     // No key is opened for that.
     let seal = Path::new("");
     let providers = server::providers(DemoPace::Natural, None, seal).map_err(failed)?;
     let catalog = providers.catalog(Vec::new(), Vec::new(), None);
-    match catalog.find(model) {
-        Ok(route) => Ok((route.model.id, catalog.choose(model).err())),
+    match catalog.choose(model) {
+        Ok(route) => Ok(route.model.id),
         Err(error) => Err(Failure::usage(error.to_string())),
     }
 }
@@ -126,7 +123,7 @@ fn chosen(model: Option<String>) -> Result<String, Failure> {
             Speaker::parse(&persona)?;
             Ok(persona)
         }
-        model => find_model(&model.unwrap_or_default()).map(|(name, _)| name),
+        model => find_model(&model.unwrap_or_default()),
     }
 }
 
@@ -190,16 +187,12 @@ async fn check(path: &Path, place: &Place) -> Result<Exit, Failure> {
         Some(here) => here.agent().check_speaker(here.scope(), model).await.map_err(Failure::from),
         // Where nobody talked yet with this program, there are the models that come with the program.
         None => match Speaker::parse(model)? {
-            Speaker::Model(model) => find_model(&model).map(|(_, doubt)| doubt),
-            Speaker::Persona(..) => Ok(None),
+            Speaker::Model(model) => find_model(&model).map(drop),
+            Speaker::Persona(..) => Ok(()),
         },
     };
     let line = file.place_of("model").unwrap_or_else(|| path.display().to_string());
-    let doubt =
-        known.map_err(|refused| Failure::new(Exit::Configuration, format!("{line}: {refused}")))?;
-    if let Some(doubt) = doubt {
-        notice(&format!("greenroom: {line}: {doubt}"));
-    }
+    known.map_err(|refused| Failure::new(Exit::Configuration, format!("{line}: {refused}")))?;
     let told = format!("{} is good.", path.display());
     print_line(&told).map_err(failed)?;
     Ok(Exit::Done)

@@ -41,6 +41,7 @@ impl Agent {
         new: NewTerminal,
     ) -> Result<TerminalSession, ApiError> {
         let draft = self.new_terminal(scope, new).await?;
+        self.check_speaker(scope, &draft.session.settings.model).await?;
         let mut link = self.write(scope).await?;
         draft.keep(&mut link).await?;
         link.commit().await?;

@@ -294,10 +294,12 @@ async fn a_check_knows_whom_a_session_could_speak_with() {
     let slip = || {
         configure("gemini-2.5-por");
         let checked = check();
-        let doubt = "config.yaml, line 2: Nothing is known of a model “gemini-2.5-por”. If its service has it, \
-                     write gemini/gemini-2.5-por, or add it in the settings.\n";
-        assert!(checked.err.ends_with(doubt), "{checked:?}");
-        assert!(checked.good().contains("is good"));
+        let refusal = "config.yaml, line 2: Nothing is known of a model “gemini-2.5-por”. If its service has it, \
+                       write gemini/gemini-2.5-por, or add it in the settings.\n";
+        assert!(checked.err.ends_with(refusal), "{checked:?}");
+        assert_eq!((checked.code, checked.out.as_str()), (Some(78), ""), "{checked:?}");
+        configure("gemini/gemini-2.5-por");
+        assert!(check().good().contains("is good"));
     };
 
     // Without any data there are the models that come with the program.

@@ -96,6 +96,7 @@ fn what_makes_no_sense_is_refused_with_the_code_for_that() {
         (&["--single", "--should-truncate-results", "perhaps", "Hi"], "true or false"),
         (&["--single", "--conversation-manager", "magic", "Hi"], "sliding_window"),
         (&["--single", "--model", "nobody-knows-it", "Hi"], "no model"),
+        (&["--single", "--model", "gpt-5.1-mni", "Hi"], "write openai/gpt-5.1-mni, or add it"),
         (&["--single", "--model", "persona:nobody", "Hi"], "no persona"),
         (&["--single", "--model", "persona:", "Hi"], "persona:ID"),
         (&["--single", "--server", "nonsense", "Hi"], "no address"),

@@ -201,6 +201,7 @@ async fn a_persona_speaks_at_its_label(house: House) {
         ("persona:ann@nowhere", error(422, "invalid", "model")),
         ("persona:nobody", error(422, "invalid", "model")),
         ("nothing-known", error(422, "invalid", "model")),
+        ("gpt-5.1-mni", error(422, "invalid", "model")),
         ("", error(422, "invalid", "model")),
     ] {
         let answer = house.call(Method::PATCH, &path, json!({"model": model})).await;
