@@ -59,38 +59,41 @@ def fallback(value):
         return repr(value)
 
 
-def schema(kind) -> dict:
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+def schema(kind, around: tuple = ()) -> dict:
+    """A kind of value as JSON Schema. What stands around it is written out once, however often it holds itself."""
+    if kind in around and (dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)):
+        return {"type": "object"}
+    origin, inner, within = typing.get_origin(kind), typing.get_args(kind), (*around, kind)
     if origin is typing.Annotated:
         said = [note for note in inner[1:] if isinstance(note, str)]
-        return schema(inner[0]) | ({"description": " ".join(said)} if said else {})
+        return schema(inner[0], within) | ({"description": " ".join(said)} if said else {})
     if kind is None or isinstance(kind, type) and kind in PLAIN:
         return {"type": PLAIN.get(kind, "null")}
     if origin is typing.Literal:
         return {"enum": [plain(value) for value in inner]}
     if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [schema(choice) for choice in inner]}
+        return {"anyOf": [schema(choice, within) for choice in inner]}
     if (origin or kind) in LISTS:
         items = [part for part in inner if part is not Ellipsis]
-        return {"type": "array"} | ({"items": schema(items[0])} if len(items) == 1 else {})
+        return {"type": "array"} | ({"items": schema(items[0], within)} if len(items) == 1 else {})
     if (origin or kind) is dict or typing.is_typeddict(kind):
         fields = typing.get_type_hints(kind) if typing.is_typeddict(kind) else {}
-        values = {"additionalProperties": schema(inner[1])} if len(inner) == 2 else {}
-        return {"type": "object"} | values | ({"properties": shapes(fields)} if fields else {})
+        values = {"additionalProperties": schema(inner[1], within)} if len(inner) == 2 else {}
+        return {"type": "object"} | values | ({"properties": shapes(fields, within)} if fields else {})
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return {"enum": [plain(member.value) for member in kind]}
     if dataclasses.is_dataclass(kind):
         fields = fields_of(kind)
         return {
             "type": "object",
-            "properties": shapes({name: hint for name, (hint, _) in fields.items()}),
+            "properties": shapes({name: hint for name, (hint, _) in fields.items()}, within),
             "required": [name for name, (_, is_needed) in fields.items() if is_needed],
         }
     return {}
 
 
-def shapes(fields: dict) -> dict:
-    return {name: schema(kind) for name, kind in fields.items()}
+def shapes(fields: dict, around: tuple) -> dict:
+    return {name: schema(kind, around) for name, kind in fields.items()}
 
 
 def fields_of(kind) -> dict:
@@ -123,7 +126,7 @@ def built(kind, value, name: str):
             return (origin or kind)(items)
         except TypeError as error:
             raise Refused(f"“{name}” cannot be a {(origin or kind).__name__}: {error}.") from None
-    if origin is dict and isinstance(value, dict):
+    if origin is dict and len(inner) == 2 and isinstance(value, dict):
         return {key: built(inner[1], one, name) for key, one in value.items()}
     if typing.is_typeddict(kind) and isinstance(value, dict):
         hints = typing.get_type_hints(kind)

@@ -199,6 +199,54 @@ async fn enums_and_dataclasses_are_described_as_what_a_model_writes() {
     );
 }
 
+const TREE: &str = r#"
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import Dict, Optional, TypedDict
+
+@dataclass
+class Leaf:
+    name: str
+    below: Optional[Leaf] = None
+
+class Branch(TypedDict):
+    leaf: Leaf
+    more: list[Branch]
+
+def grow(leaf: Leaf, branch: Branch, any: Dict, maybe: Optional[Dict] = None) -> str:
+    """Grow."""
+    return repr((leaf, branch["more"][0]["leaf"], any, maybe))
+"#;
+
+#[tokio::test]
+async fn what_holds_itself_is_described_once_and_given_as_deep_as_it_goes() {
+    let outcome = described(TREE, "grow").await;
+
+    let leaf = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"}, "below": {"anyOf": [{"type": "object"}, {"type": "null"}]},
+        },
+        "required": ["name"],
+    });
+    let mut properties = outcome.value.unwrap()["parameters"]["properties"].take();
+    assert_eq!(properties["leaf"].take(), leaf);
+    let more = json!({"type": "array", "items": {"type": "object"}});
+    let branch = json!({"type": "object", "properties": {"leaf": leaf, "more": more}});
+    assert_eq!(properties["branch"].take(), branch);
+    assert_eq!(properties["any"].take(), json!({"type": "object"}));
+
+    let below = json!({"name": "a", "below": {"name": "b"}});
+    let given = json!({
+        "leaf": below, "branch": {"leaf": below, "more": [{"leaf": {"name": "c"}, "more": []}]},
+        "any": {"x": 1}, "maybe": {"y": [2]},
+    });
+    let outcome = called(TREE, "grow", given).await;
+    let expected = "(Leaf(name='a', below=Leaf(name='b', below=None)), Leaf(name='c', below=None), \
+                    {'x': 1}, {'y': [2]})";
+    assert_eq!((outcome.end, outcome.value), (End::Exit(0), Some(json!(expected))));
+}
+
 #[tokio::test]
 async fn a_function_is_given_the_enums_and_dataclasses_that_it_asks_for() {
     let given = json!({
