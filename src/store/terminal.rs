@@ -6,7 +6,7 @@ use super::{Kept, Link, StoreError, link::on, run::to_json};
 use crate::domain::{
     id::{ConversationId, MessageId},
     list::{Page, cursor, parse_cursor},
-    message::{ConversationKind, Part, PartBody},
+    message::ConversationKind,
     terminal::{
         ManagerKind, NAMED_SESSIONS, PromptSource, SettingsChange, SystemPrompt, TerminalChanges,
         TerminalSession, TerminalSettings, TurnRecord,
@@ -220,25 +220,6 @@ impl Link {
         let gone = on!(self, wire => sqlx::query(SQL)
             .bind(space.as_str()).bind(id.as_str()).execute(wire).await?.rows_affected());
         Ok(gone > 0)
-    }
-
-    /// The words with which a session was begun.
-    pub async fn terminal_opening(
-        &mut self,
-        id: &ConversationId,
-    ) -> Result<Option<String>, StoreError> {
-        const SQL: &str = "select parts from message
-            where space_id = $1 and conversation_id = $2 and role = 'user' and parent_id is null
-            order by created_at, message_id limit 1";
-        let space = self.space.clone();
-        let row: Option<(String,)> = on!(self, wire => sqlx::query_as(SQL)
-            .bind(space.as_str()).bind(id.as_str()).fetch_optional(wire).await?);
-        let Some((parts,)) = row else { return Ok(None) };
-        let parts: Vec<Part> = StoreError::read_json(&parts)?;
-        Ok(parts.into_iter().find_map(|part| match part.body {
-            PartBody::Text(text) => Some(text),
-            PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
-        }))
     }
 
     /// Removes a deleted session for good, with all that was said in it. `false` when it is in use.

@@ -35,10 +35,11 @@ pub async fn list_terminals(
     #[server(default)]
     after: Option<String>,
 ) -> Result<Page<(TerminalSession, String)>, ApiError> {
-    use crate::{domain::list::PAGE_SIZE, state::desk, store::Kept};
-
-    // How much is shown of the words with which a session was begun.
-    const OPENING_CHARS: usize = 120;
+    use crate::{
+        domain::{list::PAGE_SIZE, tree::excerpt},
+        state::desk,
+        store::Kept,
+    };
 
     let desk = desk()?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
@@ -47,13 +48,12 @@ pub async fn list_terminals(
     let mut link = desk.read().await?;
     let mut named = Vec::with_capacity(items.len());
     for session in items {
-        let opening = match session.description.trim() {
-            "" => link.terminal_opening(&session.id).await?.unwrap_or_default(),
-            _ => String::new(),
+        let first = match session.description.trim() {
+            "" => link.first_message(&session.id).await?,
+            _ => None,
         };
-        let line = opening.lines().map(str::trim).find(|line| !line.is_empty());
-        let line = line.unwrap_or_default().chars().take(OPENING_CHARS).collect();
-        named.push((session, line));
+        let opening = first.map(|message| excerpt(&message.text())).unwrap_or_default();
+        named.push((session, opening));
     }
     Ok(Page { items: named, next })
 }

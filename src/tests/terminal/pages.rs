@@ -55,6 +55,24 @@ async fn a_session_is_listed_read_and_brought_back() {
 }
 
 #[tokio::test]
+async fn a_session_without_a_name_is_known_by_the_words_that_began_it() {
+    let house = House::new().await;
+    let settings = json!({"model": "demo", "windowSize": 5, "shouldTruncateResults": true});
+    let new = json!({"settings": settings, "overrides": {}});
+    let session = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
+    let path = format!("/api/terminal/sessions/{}/messages", session["id"].as_str().unwrap());
+    for words in ["Sum\nthis up.", "And that."] {
+        let said = house.call(Method::POST, &path, json!({"content": words})).await.good();
+        let run = said["run"]["id"].as_str().unwrap().into();
+        house.state.agent.ended(&house.state.scope, &run).await.unwrap();
+    }
+
+    let list = house.get("/terminal").await.text;
+
+    assert!(list.contains("“Sum this up.”"), "{list}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_being_given_is_marked_so_that_it_grows_where_it_stands() {
     let house = House::new().await;
     let house =
