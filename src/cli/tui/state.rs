@@ -484,3 +484,7 @@ mod older_tests;
 #[cfg(test)]
 #[path = "elsewhere_tests.rs"]
 mod elsewhere_tests;
+
+#[cfg(test)]
+#[path = "review_tests.rs"]
+mod review_tests;
