@@ -39,7 +39,7 @@ fn matches(text: &str, terms: &[Term]) -> Vec<Match> {
     let words: Vec<Word> = words(text).collect();
     let mut found: Vec<Match> = Vec::new();
     for at in 0..words.len() {
-        let fitting = (0..terms.len()).filter(|term| fits(&words[at..], &terms[*term]));
+        let fitting = (0..terms.len()).filter(|term| terms[*term].fits(&words[at..]));
         let longest = fitting.max_by_key(|term| terms[*term].words.len());
         let Some(term) = longest else { continue };
         let last = at + terms[term].words.len() - 1;
@@ -52,16 +52,6 @@ fn matches(text: &str, terms: &[Term]) -> Vec<Match> {
         }
     }
     found
-}
-
-fn fits(words: &[Word], term: &Term) -> bool {
-    let count = term.words.len();
-    count > 0
-        && words.len() >= count
-        && term.words.iter().zip(words).enumerate().all(|(at, (wanted, word))| {
-            word.folded == *wanted
-                || (term.is_prefix && at + 1 == count && word.folded.starts_with(wanted))
-        })
 }
 
 /// The passage with the most different terms in it, the first of those.

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use super::{
     Link, Store, StoreError,
     link::{Wire, on},
-    words::Indexed,
+    words::{Indexed, MAX_PLACE, MAX_PLACES, Word, words},
 };
 use crate::domain::{
     change::{Entity, EntityKind},
@@ -14,6 +14,9 @@ use crate::domain::{
     timestamp::Timestamp,
 };
 
+/// So many more than are wanted are looked at where the order of the words may be another.
+const MOST_UNSURE: i64 = 50;
+
 /// Something to be found: a word, or several that follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
@@ -21,6 +24,19 @@ pub struct Term {
     pub words: Vec<String>,
     /// Whether the last word may go on.
     pub is_prefix: bool,
+}
+
+impl Term {
+    /// Whether a text goes on with it here.
+    pub fn fits(&self, words: &[Word]) -> bool {
+        let count = self.words.len();
+        count > 0
+            && words.len() >= count
+            && self.words.iter().zip(words).enumerate().all(|(at, (wanted, word))| {
+                word.folded == *wanted
+                    || (self.is_prefix && at + 1 == count && word.folded.starts_with(wanted))
+            })
+    }
 }
 
 /// A document that was found, and how well it fits.
@@ -98,18 +114,26 @@ macro_rules! sqlite_found {
     };
 }
 
-/// The same on PostgreSQL.
+/// The same on PostgreSQL. Of a long text it does not know where every word stands: where places of a word that
+/// is asked for were left out, it is enough that all words are there, and such a document is `unsure`.
 macro_rules! postgres_found {
     ($texts:expr, $condition:literal) => {
         concat!(
             "select d.kind, d.entity_id, parent_id, title, ",
             $texts,
-            ", updated_at, score
+            ", updated_at, score, unsure
             from search_document d join (
                 select kind, entity_id, cast(ts_rank(cast('{0, 0.05, 0.25, 1}' as real[]), words,
-                    cast($2 as tsquery), 1) as float8) as score
+                    cast($2 as tsquery), 1) as float8) as score,
+                    not words @@ cast($2 as tsquery) as unsure
                 from search_document i
-                where space_id = $1 and words @@ cast($2 as tsquery) and ($3 = '' or kind = $3)",
+                where space_id = $1 and words @@ cast($6 as tsquery)
+                    and (words @@ cast($2 as tsquery) or exists (
+                        select 1 from unnest(words) w
+                        join unnest(cast($7 as text[])) as asked (word)
+                            on left(w.lexeme, length(asked.word)) = asked.word
+                        where cardinality(w.positions) >= $8 or $9 = any(w.positions)))
+                    and ($3 = '' or kind = $3)",
             spoken_by!("i", "$5"),
             $condition,
             " order by score desc, entity_id limit $4
@@ -130,6 +154,9 @@ struct Row {
     body: String,
     updated_at: i64,
     score: f64,
+    /// Whether its words may stand elsewhere than they are asked for.
+    #[sqlx(default)]
+    unsure: bool,
 }
 
 impl Row {
@@ -258,19 +285,47 @@ impl Link {
             ),
         };
         let space = self.space.clone();
-        let (kind, limit) = (kind.map_or("", SearchKind::word), i64::from(limit));
+        let (kind, most) = (kind.map_or("", SearchKind::word), i64::from(limit));
         let speaker = speaker.map_or("", PersonaId::as_str);
         let rows: Vec<Row> = match self.wire() {
             Wire::Sqlite(wire) => {
                 let query = sqlx::query_as(sqlite).bind(space.as_str()).bind(for_sqlite(terms));
-                query.bind(kind).bind(limit).bind(speaker).fetch_all(wire).await?
+                query.bind(kind).bind(most).bind(speaker).fetch_all(wire).await?
             }
             Wire::Postgres(wire) => {
-                let query = sqlx::query_as(postgres).bind(space.as_str()).bind(for_postgres(terms));
-                query.bind(kind).bind(limit).bind(speaker).fetch_all(wire).await?
+                let of_phrases = terms.iter().filter(|term| term.words.len() > 1);
+                let of_phrases: Vec<&str> =
+                    of_phrases.flat_map(|term| &term.words).map(String::as_str).collect();
+                let most = if of_phrases.is_empty() { most } else { most + MOST_UNSURE };
+                let (exactly, somewhere) =
+                    (for_postgres(terms, " <-> "), for_postgres(terms, " & "));
+                let query = sqlx::query_as(postgres).bind(space.as_str()).bind(exactly);
+                let query = query.bind(kind).bind(most).bind(speaker).bind(somewhere);
+                let query = query.bind(of_phrases).bind(MAX_PLACES as i32).bind(MAX_PLACE as i32);
+                query.fetch_all(wire).await?
             }
         };
-        Ok(rows.into_iter().filter_map(Row::into_found).collect())
+        let mut found = Vec::new();
+        for row in rows {
+            // Whoever looks for links reads the text anyway.
+            let is_unsure = row.unsure && wanted != Wanted::Linking;
+            let Some(one) = row.into_found() else { continue };
+            if is_unsure && !self.stand_in(&one.document, terms).await? {
+                continue;
+            }
+            found.push(one);
+        }
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    /// Whether all terms stand in the whole texts of a document, each in one of them.
+    async fn stand_in(&mut self, found: &Document, terms: &[Term]) -> Result<bool, StoreError> {
+        let Some(document) = self.document(found.kind, &found.id).await? else { return Ok(false) };
+        let Texts { title, secondary, body } = &document.texts;
+        let texts = [title, secondary, body].map(|text| words(text).collect::<Vec<Word>>());
+        let stands = |term: &Term, text: &[Word]| (0..text.len()).any(|at| term.fits(&text[at..]));
+        Ok(terms.iter().all(|term| texts.iter().any(|text| stands(term, text))))
     }
 }
 
@@ -283,14 +338,14 @@ fn for_sqlite(terms: &[Term]) -> String {
     phrases.collect::<Vec<_>>().join(" AND ")
 }
 
-/// The terms as a `tsquery`.
-fn for_postgres(terms: &[Term]) -> String {
+/// The terms as a `tsquery`, with this between the words of a phrase.
+fn for_postgres(terms: &[Term], between: &str) -> String {
     let phrases = terms.iter().map(|Term { words, is_prefix }| {
         let mut quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         if let Some(last) = quoted.last_mut().filter(|_| *is_prefix) {
             last.push_str(":*");
         }
-        format!("({})", quoted.join(" <-> "))
+        format!("({})", quoted.join(between))
     });
     phrases.collect::<Vec<_>>().join(" & ")
 }

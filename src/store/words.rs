@@ -18,9 +18,9 @@ const MAX_WORD_CHARS: usize = 64;
 /// How much of one thing is indexed: PostgreSQL takes a MiB of words and places.
 const MAX_INDEX_BYTES: usize = 900 * 1024;
 /// The last place in a text that PostgreSQL can tell from others.
-const MAX_PLACE: usize = 16_383;
+pub(super) const MAX_PLACE: usize = 16_383;
 /// The most places that PostgreSQL keeps of one word.
-const MAX_PLACES: usize = 255;
+pub(super) const MAX_PLACES: usize = 255;
 /// How far apart the title, the secondary text and the body stand: no phrase reaches across.
 const GAP: usize = 8;
 

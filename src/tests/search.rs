@@ -22,6 +22,7 @@ on_both!(
     an_index_that_is_missing_is_built,
     a_hit_says_what_it_is_and_shows_why,
     large_texts_can_be_kept_and_found,
+    phrases_are_found_however_far_into_a_text_they_stand,
 );
 
 async fn find(house: &House, text: &str) -> Found {
@@ -319,4 +320,34 @@ async fn large_texts_can_be_kept_and_found(house: House) {
     for text in ["字".repeat(500_000), "é".repeat(500_000), "🙂".repeat(500_000)] {
         house.submit(Change::new(id.clone(), Op::Update).set("text", text)).await.unwrap();
     }
+}
+
+/// PostgreSQL keeps 255 places of a word, and none after the 16 383rd word: behind them no phrase was found.
+async fn phrases_are_found_however_far_into_a_text_they_stand(house: House) {
+    let often = "the boat and ".repeat(300);
+    page(&house, "often", "One", &format!("{often}the harbour [[Fog of the moor]]")).await;
+    page(&house, "other", "Two", &format!("{often}harbour the fog moor of")).await;
+    page(&house, "short", "Three", "the harbour").await;
+    let han = "的".repeat(300);
+    page(&house, "han", "Four", &format!("{han}。人工智能的力量")).await;
+    page(&house, "unlike", "Five", &format!("{han}。智人能工力的量")).await;
+    let far: String = (0..20_000).map(|number| format!("w{number} ")).collect();
+    page(&house, "far", "Six", &far).await;
+
+    let mut found = ids(&house, "\"the harbour\"").await;
+    found.sort();
+    assert_eq!(found, ["often", "short"]);
+    assert_eq!(ids(&house, "boat \"the harb").await, ["often"]);
+    assert_eq!(ids(&house, "boat \"harbour the\"").await, ["other"]);
+    assert_eq!(ids(&house, "的力").await, ["han"]);
+    assert_eq!(ids(&house, "w19000-w19001").await, ["far"]);
+    assert_eq!(ids(&house, "w19001-w19000").await, Vec::<String>::new());
+    // So are those by title alone, and the links to a page.
+    let search = &house.state.search;
+    let space = &house.state.scope.space;
+    let question = Question { text: "boat \"the harbour\"", kind: None, limit: 1 };
+    let hits = search.with_words(space, question).await.unwrap();
+    assert_eq!(hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>(), ["often"]);
+    let linking = search.linking_to(space, "Fog of the moor").await.unwrap();
+    assert_eq!(linking.into_iter().map(|hit| hit.id).collect::<Vec<_>>(), ["often"]);
 }
