@@ -104,10 +104,16 @@ impl NewsFeed {
     /// Comes back when something was written, or may have been.
     pub async fn something_written(&mut self) {
         loop {
-            match self.next().await.map(|news| (news.topic, news.state)) {
-                Some((Topic::Missed, _) | (Topic::Change, Some(ChangeState::Applied))) => return,
-                Some(_) => {}
-                None => std::future::pending().await,
+            let Some(news) = self.next().await else { return std::future::pending().await };
+            let is_written = match news.topic {
+                Topic::Missed | Topic::Chat => true,
+                Topic::Change => news.state == Some(ChangeState::Applied),
+                // What is said is looked for once it is answered.
+                Topic::Run => news.status.is_some_and(|status| status.is_over()),
+                Topic::Picture => false,
+            };
+            if is_written {
+                return;
             }
         }
     }

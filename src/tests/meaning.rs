@@ -15,8 +15,10 @@ use greenroom::{
     store::EntryFilter,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::{
+    chats::{begin, say},
     fake_service::{Asked, FakeService, Reply, Then},
     support::{House, on_both},
 };
@@ -30,6 +32,7 @@ on_both!(
     the_page_says_how_it_was_looked_for,
     a_text_that_is_refused_does_not_hold_up_the_others,
     vectors_are_made_when_something_is_written_and_not_looked_for_otherwise,
+    a_vector_is_made_again_when_something_is_said_in_a_chat,
 );
 
 const KEY: &str = "c4n4ry-embeddings";
@@ -343,19 +346,48 @@ async fn vectors_are_made_when_something_is_written_and_not_looked_for_otherwise
     let fake = FakeService::start().await;
     let search = asking(&house, &fake, "/v1");
     furnish_with_vectors(&house, &fake, &search).await;
-    let (store, keeping) = (house.state.store.clone(), search.clone());
-    let hearing = tokio::spawn(store.clone().follow_news());
-    if store.is_shared() {
-        // Listening has begun when this comes.
-        store.news(&house.state.scope.space).next().await;
-    }
-    let keeping = tokio::spawn(keeping.keep_vectors());
+    let tasks = keep_vectors(&house, search).await;
 
     fake.play([vectors(&["Boat\n\nsea".into()])]);
     page(&house, "boat", "Boat", "sea").await;
     fake.met(PAGES.len() + 1).await;
 
     assert_eq!(inputs(&fake.asked()[0]), ["Boat\n\nsea"]);
-    keeping.abort();
-    hearing.abort();
+    tasks.into_iter().for_each(|task| task.abort());
+}
+
+/// Nothing told of it: the vector stayed what it was until something else was written.
+async fn a_vector_is_made_again_when_something_is_said_in_a_chat(house: House) {
+    let answers = json!([[{"text": "Hello."}], [{"text": "To the sea."}]]);
+    let house = house.playing(&json!({"answers": answers}));
+    furnish(&house).await;
+    house.persona("ann", "Be kind.").await;
+    let chat = begin(&house, "ann").await;
+    say(&house, &chat, json!({"content": "Hello?"})).await;
+    let fake = FakeService::start().await;
+    let search = asking(&house, &fake, "/v1");
+    let texts = ["a", "b", "c", "d", "e"].map(str::to_owned);
+    fake.play([vectors(&texts)]);
+    assert_eq!(search.make_vectors().await.unwrap(), texts.len());
+    fake.asked();
+    let tasks = keep_vectors(&house, search).await;
+
+    fake.play([vectors(&texts[..1])]);
+    say(&house, &chat, json!({"content": "Where to?"})).await;
+    fake.met(2).await;
+
+    let said = &inputs(&fake.asked()[0])[0];
+    assert!(said.contains("Where to?") && said.contains("To the sea."), "{said}");
+    tasks.into_iter().for_each(|task| task.abort());
+}
+
+/// Keeps vectors as a process does, once it hears the news of others.
+async fn keep_vectors(house: &House, search: Search) -> [JoinHandle<()>; 2] {
+    let store = house.state.store.clone();
+    let hearing = tokio::spawn(store.clone().follow_news());
+    if store.is_shared() {
+        // Listening has begun when this comes.
+        store.news(&house.state.scope.space).next().await;
+    }
+    [tokio::spawn(search.keep_vectors()), hearing]
 }
