@@ -176,10 +176,21 @@ impl Search {
                 Err(error) => {
                     wait = (wait * 2).min(MAX_WAIT);
                     tracing::warn!(%error, wait = wait.as_secs(), "vectors are not up to date");
-                    tokio::time::sleep(wait).await;
+                    pause(wait, news.something_written()).await;
                 }
             }
         }
+    }
+}
+
+/// Waits so long, or until something was written, which may be taken where what stood alone was refused. The
+/// service is left alone for a while all the same.
+async fn pause(wait: Duration, written: impl Future<Output = ()>) {
+    let least = wait.min(REST);
+    tokio::time::sleep(least).await;
+    tokio::select! {
+        () = written => {}
+        () = tokio::time::sleep(wait - least) => {}
     }
 }
 
@@ -227,4 +238,28 @@ fn read(texts: &Texts) -> String {
     let said: Vec<&str> =
         all.into_iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
     said.join("\n\n").chars().take(READ_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    /// It was tried again up to ten minutes later, with everything that was written meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_written_after_a_failure_waits_no_longer_than_the_service_rests() {
+        let took = async |wait, written: bool| {
+            let begun = Instant::now();
+            match written {
+                true => pause(wait, ready(())).await,
+                false => pause(wait, pending()).await,
+            }
+            begun.elapsed()
+        };
+
+        assert_eq!(took(MAX_WAIT, true).await, REST);
+        assert_eq!(took(MAX_WAIT, false).await, MAX_WAIT);
+        assert_eq!(took(FIRST_WAIT, true).await, FIRST_WAIT);
+    }
 }
