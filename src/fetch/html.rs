@@ -21,7 +21,7 @@ const LEFT_OUT: [&str; 14] = [
     "button", "nav", "footer", "aside", "dialog",
 ];
 /// What begins a new line.
-const BLOCKS: [&str; 36] = [
+const BLOCKS: [&str; 35] = [
     "address",
     "article",
     "blockquote",
@@ -48,7 +48,6 @@ const BLOCKS: [&str; 36] = [
     "main",
     "ol",
     "p",
-    "pre",
     "section",
     "summary",
     "table",
@@ -59,6 +58,10 @@ const BLOCKS: [&str; 36] = [
     "tr",
     "ul",
 ];
+
+/// Lines between which everything stands as it is written. No page has such a character.
+const CODE_BEGINS: &str = "\0<";
+const CODE_ENDS: &str = "\0>";
 
 /// What a web page says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,6 +96,8 @@ struct Page {
     /// Where articles begin and end in the text.
     article: String,
     articles_open: usize,
+    /// How many elements are open in which every space and line counts.
+    codes_open: usize,
     /// The element whose end ends what is left out, and how many of its kind are open.
     left_out: Option<(String, usize)>,
 }
@@ -148,13 +153,18 @@ impl Page {
             "title" => self.in_title = opens && self.title.is_empty(),
             "article" | "main" if opens => self.articles_open += 1,
             "article" | "main" => self.articles_open = self.articles_open.saturating_sub(1),
+            "pre" => return self.code_tag(opens),
             _ => {}
         }
-        if BLOCKS.contains(&name) {
+        let in_code = self.codes_open > 0;
+        // A line of code may be a block of its own.
+        let begins = !in_code || name == "br" || !self.text.ends_with('\n');
+        if BLOCKS.contains(&name) && begins {
             self.write("\n");
         }
         let begins_line = match name {
-            "p" | "ul" | "ol" | "table" | "pre" | "blockquote" => "\n",
+            _ if in_code => "",
+            "p" | "ul" | "ol" | "table" | "blockquote" => "\n",
             "h1" if opens => "\n# ",
             "h2" if opens => "\n## ",
             "h3" | "h4" | "h5" | "h6" if opens => "\n### ",
@@ -165,9 +175,22 @@ impl Page {
         self.write(begins_line);
     }
 
+    fn code_tag(&mut self, opens: bool) {
+        let (mark, open) = match opens {
+            true => (CODE_BEGINS, self.codes_open + 1),
+            false => (CODE_ENDS, self.codes_open.saturating_sub(1)),
+        };
+        if (open > 0) != (self.codes_open > 0) {
+            self.write(&format!("\n{mark}\n\n"));
+        }
+        self.codes_open = open;
+    }
+
     fn say(&mut self, text: &str) {
         if self.in_title {
             self.title.push_str(text);
+        } else if self.left_out.is_none() && self.codes_open > 0 {
+            self.write(text);
         } else if self.left_out.is_none() {
             let line: String =
                 text.chars().map(|letter| if letter == '\n' { ' ' } else { letter }).collect();
@@ -190,11 +213,24 @@ impl Page {
 }
 
 /// Single spaces, no more than one empty line, none between the items of a list, and no item's mark
-/// without its text.
+/// without its text. Code stays as it is written.
 fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut mark, mut has_gap, mut was_item) = ("", false, false);
+    let mut code: Option<Vec<&str>> = None;
     for line in text.lines() {
+        match (line, &mut code) {
+            (CODE_BEGINS, _) => code = Some(Vec::new()),
+            (CODE_ENDS, _) => {
+                put_code(&mut out, code.take());
+                (mark, was_item) = ("", false);
+            }
+            (line, Some(code)) => code.push(line.trim_end()),
+            (_, None) => {}
+        }
+        if code.is_some() || line == CODE_ENDS {
+            continue;
+        }
         let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
         match words.as_str() {
             "" => has_gap = true,
@@ -212,7 +248,20 @@ fn tidy(text: &str) -> String {
             }
         }
     }
+    put_code(&mut out, code);
     out.trim().to_owned()
+}
+
+/// Writes code as markdown has it, without the empty lines around it.
+fn put_code(out: &mut String, lines: Option<Vec<&str>>) {
+    let code = lines.unwrap_or_default().join("\n");
+    let code = code.trim_matches('\n');
+    if code.is_empty() {
+        return;
+    }
+    let gap = if out.is_empty() { "" } else { "\n" };
+    let fence = if code.contains("```") { "````" } else { "```" };
+    out.push_str(&format!("{gap}{fence}\n{code}\n{fence}\n"));
 }
 
 #[cfg(test)]
@@ -234,6 +283,25 @@ mod tests {
             page.text,
             "# Tea\n\nWater is boiled, <always>.\n\n- green\n- black\n\nThe end\nreally"
         );
+    }
+
+    /// It became one line.
+    #[test]
+    fn code_keeps_its_lines_and_its_indentation() {
+        for (html, text) in [
+            (
+                "<p>Do:</p><pre class=\"x\"><code>\ndef go(n):\n    if n &gt; <b>1</b>:\n\n        \
+                 return  n\n</code></pre><p>So\nit is.</p><pre> </pre><p>Yes",
+                "Do:\n\n```\ndef go(n):\n    if n > 1:\n\n        return  n\n```\n\nSo it is.\n\nYes",
+            ),
+            ("<ul><li>one<pre>a\n b</pre><li>two</ul>", "- one\n\n```\na\n b\n```\n\n- two"),
+            ("<pre><div>a</div><div> b<br><br>c</div></pre>", "```\na\n b\n\nc\n```"),
+            ("<pre>a<pre>b</pre>\n  c</pre>d", "```\nab\n  c\n```\n\nd"),
+            ("<pre>```\nnever closed", "````\n```\nnever closed\n````"),
+            ("</pre>a  b", "a b"),
+        ] {
+            assert_eq!(read(html).text, text, "{html}");
+        }
     }
 
     #[test]
