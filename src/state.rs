@@ -110,6 +110,7 @@ impl AppState {
         Desk {
             gate,
             is_owner: caller.may(Class::Owner).is_ok(),
+            is_editor: caller.may(Class::Editor).is_ok(),
             agent: self.agent.clone(),
             search: self.search.clone(),
             scope,
@@ -135,6 +136,8 @@ pub struct Desk {
     pub jobs: Jobs,
     /// Whether whoever works here may set what owners set.
     is_owner: bool,
+    /// Whether they may change the Space.
+    is_editor: bool,
     store: Store,
     fetcher: Fetcher,
 }
@@ -153,6 +156,15 @@ impl Desk {
             false => ServiceStatus { service: status.service.veiled(), ..status },
         };
         catalog.services().into_iter().map(shown).collect()
+    }
+
+    /// The conversation with the companion: begun if there is none, by whoever may.
+    pub async fn ambient(&self) -> Result<ConversationId, ApiError> {
+        if self.is_editor {
+            return self.agent.ambient(&self.scope).await;
+        }
+        let known = self.agent.listener(&self.scope, &Listener::Companion).await?.1;
+        known.ok_or(ApiError::not_found("conversation"))
     }
 
     /// Whether the texts of refs can be fetched.

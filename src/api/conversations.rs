@@ -195,7 +195,7 @@ impl Told {
 }
 
 async fn ambient(desk: Desk) -> Result<Json<Ambient>, ApiError> {
-    Ok(Json(Ambient { id: desk.agent.ambient(&desk.scope).await? }))
+    Ok(Json(Ambient { id: desk.ambient().await? }))
 }
 
 async fn say(
