@@ -12,6 +12,7 @@ use axum::{
 };
 use leptos::config::LeptosOptions;
 use leptos_router::location::Url;
+use playground::played_at;
 pub use playground::{
     delete_file, leave_file, player, save_file, session_at, session_data, variables_of,
 };
@@ -254,7 +255,9 @@ const MAX_QUOTED_CHARS: usize = 300;
 /// What the page with this address shows. An address that is not ours shows nothing.
 pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiError> {
     let path = at.split(['?', '#']).next().unwrap_or_default();
-    let entity = match Entity::at(path) {
+    let edited = Entity::at(path);
+    let is_played = edited.is_none();
+    let entity = match edited.or(played_at(desk, path).await?) {
         // Where nothing is, or lies in the bin, the companion listens.
         Some(entity) => match desk.gate.head(&entity).await {
             Ok(head) => Some(entity).filter(|_| !head.binned),
@@ -264,7 +267,7 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
         None => None,
     };
     let listener = match &entity {
-        Some(entity) if entity.kind == EntityKind::Persona => {
+        Some(entity) if entity.kind == EntityKind::Persona && !is_played => {
             Listener::Persona(entity.id.as_str().into())
         }
         _ => Listener::Companion,
@@ -274,6 +277,14 @@ pub async fn viewed(desk: &Desk, at: &str, marked: &str) -> Result<Viewed, ApiEr
         None => String::new(),
     };
     let context = match &entity {
+        // Many things are shown there.
+        Some(entity) if is_played => {
+            let seen = looking_at(desk, entity, "").await?;
+            let told = format!("{}\nThe page is {path}.", seen.told);
+            let mut context = marking(desk, told, marked).await?;
+            context.sources.extend(seen.sources);
+            context
+        }
         Some(entity) => looking_at(desk, entity, marked).await?,
         None => marking(desk, format!("The person is looking at the page {path}."), marked).await?,
     };

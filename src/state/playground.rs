@@ -8,10 +8,11 @@ use crate::{
         playground::{FileDiff, Look, Opened, Player, SessionData, SessionTurn, UnsavedFile},
     },
     domain::{
+        change::{Entity, EntityKind},
         diff,
         error::ApiError,
         field::{has_windows_lines, unix_lines, windows_lines},
-        id::{CallId, ConversationId, MessageId, PersonaId},
+        id::{CallId, ConversationId, MessageId, PersonaId, RunId},
         message::PartBody,
         persona::Persona,
         playground::variables_in,
@@ -21,7 +22,7 @@ use crate::{
         visible::visible,
     },
     markdown,
-    store::{FilePlace, FileStep},
+    store::{FilePlace, FileStep, StoreError},
 };
 
 /// How many versions can be chosen from.
@@ -258,4 +259,19 @@ pub fn session_at(address: &str) -> Option<(PersonaId, ConversationId)> {
     let (persona, session) = path.strip_prefix("/playground/")?.split_once('/')?;
     let (persona, session) = (PersonaId::new(persona), ConversationId::new(session));
     (!persona.as_str().is_empty() && !session.as_str().is_empty()).then_some((persona, session))
+}
+
+/// The persona that plays on a page of its playground, or that answered in the run that a page traces. The
+/// companion listens there.
+pub(super) async fn played_at(desk: &Desk, path: &str) -> Result<Option<Entity>, ApiError> {
+    let mut steps = path.trim_matches('/').split('/');
+    match (steps.next(), steps.next()) {
+        (Some("playground"), Some(persona)) => Ok(Some(Entity::new(EntityKind::Persona, persona))),
+        (Some("traces"), Some(run)) => match desk.read().await?.run(&RunId::new(run)).await {
+            Ok(run) => Ok(Some(Entity::from(&run.persona_id))),
+            Err(StoreError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        },
+        _ => Ok(None),
+    }
 }

@@ -1,7 +1,7 @@
 //! The companion as the rail shows it.
 
 use axum::http::Method;
-use greenroom::domain::news::Topic;
+use greenroom::{agent::Listener, domain::news::Topic, state::viewed};
 use serde_json::{Value, json};
 
 use super::{ambient, made, playing, say};
@@ -48,6 +48,39 @@ async fn the_rail_names_the_place_that_is_looked_at() {
     for (at, place) in [("/", "Personas"), ("/knowledge", "Knowledge"), ("/else", "/else")] {
         let shown = house.get(&format!("/rail?at={at}")).await.text;
         assert!(shown.contains(&format!("<span class=\"chip\">{place}<")), "{shown}");
+    }
+}
+
+/// It was shown, and told of, as an address.
+#[tokio::test]
+async fn a_playground_and_a_trace_are_looked_at_as_the_persona_they_show() {
+    let house = House::new().await;
+    house.persona("ann", "Be kind.").await;
+    let session = json!({"id": "own-id"});
+    house.call(Method::POST, "/api/agents/ann/playground/sessions", session).await.good();
+    let run = say(&house, "Hello").await.run;
+    let trace = format!("/traces/{run}");
+    let text = "Please approve the draft now.";
+    made(&house, "refs", json!({"title": "Found", "text": text})).await;
+    for (at, name, id) in [
+        ("/playground/ann", "ann", "ann"),
+        ("/playground/ann/own-id?file=x", "ann", "ann"),
+        (trace.as_str(), "Companion", "companion"),
+    ] {
+        let seen = viewed(&house.desk(), at, "approve the draft now").await.unwrap();
+
+        let told = format!("the persona “{name}” (entityType persona, entityId {id})");
+        assert!(seen.context.told.contains(&told), "{at}: {}", seen.context.told);
+        let sources = seen.context.sources.iter().map(|source| source.title.as_str());
+        assert_eq!(sources.collect::<Vec<_>>(), ["Found"], "{at}");
+        // The persona's agent listens where it is edited.
+        assert_eq!(seen.listener, Listener::Companion, "{at}");
+        let shown = house.get(&format!("/rail?at={}", at.replace('?', "%3F"))).await.text;
+        assert!(shown.contains(&format!("<span class=\"chip\">{name}<")), "{shown}");
+    }
+    for at in ["/playground/nobody", "/playground", "/traces/none"] {
+        let told = viewed(&house.desk(), at, "").await.unwrap().context.told;
+        assert_eq!(told, format!("The person is looking at the page {at}."));
     }
 }
 
