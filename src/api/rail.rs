@@ -9,7 +9,7 @@ mod words;
 use aide::axum::ApiRouter;
 use axum::{
     extract::State,
-    http::StatusCode,
+    http::{StatusCode, request::Parts},
     response::{Html, IntoResponse, Response},
     routing::get,
 };
@@ -30,6 +30,7 @@ use crate::{
             draft_card::DraftCard,
             frame::PLACES,
             icon::{Glyph, Icon},
+            problem::RefusedForm,
             turn::TurnView,
         },
         server_fns::rail::StartAfresh,
@@ -133,6 +134,7 @@ struct Placed {
 async fn open(
     State(state): State<AppState>,
     desk: Desk,
+    parts: Parts,
     Params(opened): Params<Opened>,
 ) -> Result<Response, ApiError> {
     let (whole, at) = (opened.whole.is_some(), opened.at.clone());
@@ -155,6 +157,8 @@ async fn open(
     let ours = at.starts_with('/') && !at.starts_with("//") && !at.contains(odd);
     let back = if ours { at } else { "/".into() };
     let document = html(move || {
+        // A form of this document that was refused leads back to it.
+        provide_context(parts);
         view! {
             <html lang="en">
                 <head>
@@ -166,6 +170,7 @@ async fn open(
                 <body>
                     <main id="page">
                         <p><a class="button quiet" href=back>"Back to the page"</a></p>
+                        <RefusedForm/>
                         <div inner_html=content></div>
                     </main>
                 </body>

@@ -40,7 +40,7 @@ impl Gate {
                 Err(Refusal::Moved) => {}
                 Err(Refusal::Told(ApiError::Conflict(conflict))) => {
                     drop(link);
-                    self.settle_conflict(id, approval).await?;
+                    self.keep_words(id, approval).await?;
                     return Err(ApiError::Conflict(conflict));
                 }
                 Err(Refusal::Told(error)) => return Err(error),
@@ -98,8 +98,9 @@ impl Gate {
         Ok(outcome)
     }
 
-    /// Leaves a draft that does not fit as a conflict: in the person's own words, where they have some.
-    async fn settle_conflict(&self, id: &ChangeId, approval: &Approval) -> Result<(), ApiError> {
+    /// Leaves a draft that cannot be accepted as it is as a conflict: in the person's own words, where they have
+    /// some.
+    pub async fn keep_words(&self, id: &ChangeId, approval: &Approval) -> Result<(), ApiError> {
         let state = ChangeState::Conflict;
         let decision = Decision { state, by: Some(self.person()?), note: "", at: now() };
         let mut link = self.store.write(&self.space).await?;

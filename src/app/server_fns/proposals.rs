@@ -49,7 +49,7 @@ pub async fn approve_draft(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::{change::from_form, proposal::Approval},
-        state::desk,
+        state::{desk, is_plain_form},
     };
 
     let approval = match take.as_str() {
@@ -63,7 +63,14 @@ pub async fn approve_draft(
         }
         _ => Approval { revision, patch: from_form(patch), ..Approval::default() },
     };
-    desk()?.gate.approve(&id, &approval).await
+    let gate = desk()?.gate;
+    let accepted = gate.approve(&id, &approval).await;
+    let is_refused = matches!(accepted, Err(ApiError::Invalid { .. }));
+    // What the person wrote must not be lost in a redirect.
+    if is_refused && !approval.patch.is_empty() && is_plain_form() {
+        gate.keep_words(&id, &approval).await?;
+    }
+    accepted
 }
 
 /// Rejects a draft.

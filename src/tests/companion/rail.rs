@@ -258,6 +258,51 @@ async fn without_javascript_an_old_draft_is_reached_by_links() {
     assert!(line.contains("href=\"/rail?whole=1&at=") && line.contains(&card), "{line}");
 }
 
+/// The document came back as it was, without a word, and what was written was gone.
+#[tokio::test]
+async fn without_javascript_a_refused_decision_says_why_and_keeps_the_words() {
+    let house = House::new().await;
+    let page = made(&house, "pages", json!({"title": "Fog", "body": "Wet."})).await;
+    let update = json!({
+        "op": "update", "entityType": "page", "entityId": page,
+        "page": {"title": "Mist", "body": "Cold."},
+    });
+    let calls = json!([
+        ["read", {"entityType": "page", "entityId": page}],
+        ["propose_change", update],
+    ]);
+    let draft = say(&playing(&house, calls), "Go").await.drafts().remove(0);
+    let whole = "/rail?whole=1&at=/";
+    let too_long = "x".repeat(1000);
+    let fields = [
+        ("id", draft.as_str()),
+        ("revision", "1"),
+        ("take", "edited"),
+        ("patch[title]", too_long.as_str()),
+        ("patch[body]", "In my own words."),
+    ];
+
+    let sent = house.form("/fn/approve_draft", whole, &fields).await;
+
+    let back = sent.header("location").split_once("/rail").unwrap().1.to_owned();
+    let shown = house.get(&format!("/rail{back}")).await;
+    let why = "<p class=\"problem\" role=\"alert\">";
+    assert!(shown.status == 200 && shown.text.contains(why), "{}", shown.text);
+    assert!(shown.text.contains("In my own words."), "{}", shown.text);
+    assert!(!house.get(whole).await.text.contains(why));
+    // Refused once more there, it is said once more.
+    let none = [("id", draft.as_str()), ("revision", "1"), ("take", "chosen")];
+    let sent = house.form("/fn/approve_draft", &format!("/rail{back}"), &none).await;
+    let back = sent.header("location").split_once("/rail").unwrap().1.to_owned();
+    let shown = house.get(&format!("/rail{back}")).await.text;
+    assert!(shown.contains("Choose at least one change, or reject the draft."), "{shown}");
+    // What fits is accepted.
+    let fields = [&fields[..3], &[("patch[title]", "Haze"), ("patch[body]", "Dim.")]].concat();
+    house.form("/fn/approve_draft", whole, &fields).await;
+    let page = house.get(&format!("/api/storage/pages/{page}")).await.good();
+    assert_eq!((&page["title"], &page["body"]), (&json!("Haze"), &json!("Dim.")));
+}
+
 #[tokio::test]
 async fn an_answer_is_followed_to_its_end() {
     let house = House::new().await;
