@@ -260,9 +260,11 @@ test("what is typed before the program has loaded is kept", async ({ page, reque
   });
   await page.goto(`/personas/${id}`, { waitUntil: "commit" });
   await page.locator("#system-prompt").fill("typed early");
+  await page.locator("#composer-words").fill("asked early");
   release();
   await expect(page.locator("html[data-alive]")).toBeAttached();
   await expect(page.locator("#system-prompt")).toHaveValue("typed early");
+  await expect(page.locator("#composer-words")).toHaveValue("asked early");
   await expect.poll(async () => (await read(request, id)).systemPrompt).toBe("typed early");
 });
 

@@ -314,7 +314,7 @@ thread_local! {
 
 /// Notes what was typed while the program was still loading: taking over the page resets it.
 pub fn note_early_typing() {
-    for field in listed(document().query_selector_all("main :is(textarea, input)[id]")) {
+    for field in listed(document().query_selector_all(":is(main, #bar) :is(textarea, input)[id]")) {
         let typed = match field.dyn_into::<HtmlTextAreaElement>() {
             Ok(area) => {
                 let first = area.default_value().unwrap_or_default();

@@ -48,6 +48,9 @@ pub fn Composer(
         }
     };
     Effect::new(move |_| {
+        if let Some(text) = platform::typed_early(WORDS) {
+            words.set(text);
+        }
         platform::on_pointer_down(move |event| {
             // What is marked once more is meant once more.
             if platform::is_in(event, "main") {
