@@ -34,6 +34,21 @@ test("who listens and what they see is said, an answer is announced but not read
   await expect(output).toContainText("changeId");
 });
 
+test("what stands in the bar is there again when its document comes back, until it is sent", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request);
+  await open(page, `/personas/${id}`);
+  const bar = page.locator("#composer-words");
+  await bar.fill("Half a question");
+  await page.goto("/rail?whole=1&at=/");
+  await open(page, "/bin");
+  await expect(bar).toHaveValue("Half a question");
+  await open(page, `/personas/${id}`);
+  await say(page, "What is the name?");
+  await answered(page);
+  await open(page, "/bin");
+  await expect(bar).toHaveValue("");
+});
+
 test("an answer is copied, and where the browser does not let it be that is said", { tag: "@desktop" }, async ({ page, context, request }) => {
   const { id, name } = await persona(request);
   await ask(request, id, "What is the name?");

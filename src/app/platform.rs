@@ -53,9 +53,9 @@ pub use here::{
 };
 pub use rail::{
     Following, act_on_card, drafts_told_of, from_right, hear_news, hold_pointer, in_rail, is_in,
-    load_earlier_in_sight, marked_text, measure_bar, note_followed, on_pointer_down, post,
+    load_earlier_in_sight, marked_text, measure_bar, note, noted, on_pointer_down, post,
     press_in_rail, put_draft, rail_content, read_number, remember, resize_rail, send_words,
-    show_rail, waits_in_rail, was_followed, widest_rail,
+    show_rail, waits_in_rail, widest_rail,
 };
 pub use served::{
     ask_before_leaving, close_served, is_writing_served, refused_form, renew_served, save_served,

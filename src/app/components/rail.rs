@@ -37,6 +37,8 @@ use crate::{
 const WIDTH: &str = "rail-width";
 const PATIENCE: &str = "rail-patience";
 const DOCKED: &str = "rail-docked";
+/// Where the run is noted that was last followed, until it has ended.
+const FOLLOWED: &str = "rail-run";
 /// The element with the words that are being written.
 const WORDS: &str = "composer-words";
 /// How much an arrow key moves the edge.
@@ -223,7 +225,7 @@ impl Talk {
         let name = self.shown.with_untracked(|(_, shown)| shown.name.clone());
         self.announced.set(format!("{name} is answering."));
         self.running.set(Some(run.clone()));
-        platform::note_followed(run.as_str());
+        platform::note(FOLLOWED, run.as_str());
         self.weigh();
         let followed = run.clone();
         self.following.open(run.as_str(), move |told| match told {
@@ -232,7 +234,7 @@ impl Talk {
                 self.on(Event::Streamed);
             }
             Told::Over => {
-                platform::note_followed("");
+                platform::note(FOLLOWED, "");
                 self.running.try_set(None);
                 self.announced.try_set("The answer has ended.".into());
                 self.weigh();
@@ -274,9 +276,9 @@ impl Talk {
         if let Some(run) = &news.run_id
             && news.status.is_some_and(|status| status.is_over())
             && self.running.read_untracked().as_ref() != Some(run)
-            && platform::was_followed(run.as_str())
+            && platform::noted(FOLLOWED).as_deref() == Some(run.as_str())
         {
-            platform::note_followed("");
+            platform::note(FOLLOWED, "");
             self.answered(run);
         }
         match news.topic {

@@ -48,7 +48,8 @@ pub fn Composer(
         }
     };
     Effect::new(move |_| {
-        if let Some(text) = platform::typed_early(WORDS) {
+        // What was typed while the program was loading, or stood here when the document was left.
+        if let Some(text) = platform::typed_early(WORDS).or_else(|| platform::noted(WORDS)) {
             words.set(text);
         }
         platform::on_pointer_down(move |event| {
@@ -148,7 +149,7 @@ pub fn Composer(
     let rows = Memo::new(move |_| words.read().lines().count().clamp(1, 8).to_string());
     // The panel ends where the bar begins.
     Effect::new(move |_| {
-        rows.track();
+        platform::note(WORDS, &words.read());
         marked.track();
         busy.track();
         platform::measure_bar();

@@ -38,9 +38,6 @@ const LOST_MS: u32 = 3_000;
 /// How near the end somebody must be reading for the rail to follow the words.
 const NEAR_END: i32 = 120;
 
-/// Where the run is noted that was last followed, until it has ended.
-const FOLLOWED: &str = "rail-run";
-
 thread_local! {
     /// The drafts that were asked for, each as often as it was.
     static ASKED: RefCell<Vec<String>> = RefCell::default();
@@ -450,23 +447,21 @@ pub fn remember(name: &str, value: &str) {
     super::keep_draft(name, value);
 }
 
-/// What this tab was following, for the page after this one: another tab's answers are not its own.
-fn followed() -> Option<Storage> {
+fn tab() -> Option<Storage> {
     window().session_storage().ok().flatten()
 }
 
-/// Notes which run this tab follows.
-pub fn note_followed(run: &str) {
-    if let Some(tab) = followed() {
-        // Without room an answer that was left alone is not counted elsewhere.
-        tab.set_item(FOLLOWED, run).unwrap_or_default();
+/// Notes something in this tab, for the document after this one: what another tab does is not its own.
+pub fn note(name: &str, text: &str) {
+    if let Some(tab) = tab() {
+        // Without room it is not known there.
+        tab.set_item(name, text).unwrap_or_default();
     }
 }
 
-/// Whether this tab followed that run and did not hear its end.
-pub fn was_followed(run: &str) -> bool {
-    let kept = followed().and_then(|tab| tab.get_item(FOLLOWED).ok().flatten());
-    kept.as_deref() == Some(run)
+/// What was noted.
+pub fn noted(name: &str) -> Option<String> {
+    tab()?.get_item(name).ok().flatten()
 }
 
 /// A number that was remembered.

@@ -120,10 +120,10 @@ pub fn read_number(_: &str) -> Option<u32> {
     None
 }
 
-/// Nothing is followed on the server.
-pub fn note_followed(_: &str) {}
+/// The server has no tabs.
+pub fn note(_: &str, _: &str) {}
 
-/// Nothing was followed on the server.
-pub fn was_followed(_: &str) -> bool {
-    false
+/// The server has no tabs.
+pub fn noted(_: &str) -> Option<String> {
+    None
 }
