@@ -97,6 +97,23 @@ export const shown = (page: Page, how: string) => expect(rail(page)).toHaveAttri
 export const answered = (page: Page) =>
   expect(page.getByRole("status").filter({ hasText: "The answer has ended." })).toBeAttached();
 
+/** Listens to what screen readers are told from now on. */
+export async function announced(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(() => {
+    const told: string[] = [];
+    const live = "[aria-live]:not([aria-live=off]), [role=status], [role=alert], [role=log], output";
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const near = target instanceof Element ? target : target.parentElement;
+        const words = near?.closest(live)?.textContent;
+        if (words && words !== told.at(-1)) told.push(words);
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    Object.assign(window, { told });
+  });
+  return () => page.evaluate(() => (window as any).told);
+}
+
 export type Draft = { id: string; expiresAt: string; proposedBy: { runId: string } };
 
 /** Says something to a persona's agent from elsewhere. Returns its drafts that wait, the last first. */

@@ -1,29 +1,15 @@
 // Talking in the rail: who listens, what is told of an answer, its steps, and the place it takes.
-import { answered, ask, expect, open, persona, rail, say, shown, test } from "./house";
+import { announced, answered, ask, expect, open, persona, rail, say, shown, test } from "./house";
 
 // The phone's sheet has no edge, the Space's one companion listens to one at a time, and the rest is the same there.
 
 test("who listens and what they see is said, an answer is announced but not read out, and its steps open", { tag: "@desktop" }, async ({ page, request }) => {
   const { id, name } = await persona(request);
   await open(page, `/personas/${id}`);
-  await page.evaluate(() => {
-    const told: string[] = [];
-    const live = "[aria-live]:not([aria-live=off]), [role=status], [role=alert], [role=log], output";
-    new MutationObserver((changes) => {
-      for (const { target } of changes) {
-        const near = target instanceof Element ? target : target.parentElement;
-        const words = near?.closest(live)?.textContent;
-        if (words && words !== told.at(-1)) told.push(words);
-      }
-    }).observe(document.body, { subtree: true, childList: true, characterData: true });
-    Object.assign(window, { told });
-  });
+  const told = await announced(page);
   await say(page, "Change the name to Zed");
   await answered(page);
-  expect(await page.evaluate(() => (window as any).told)).toEqual([
-    `${name}’s agent is answering.`,
-    "The answer has ended.",
-  ]);
+  expect(await told()).toEqual([`${name}’s agent is answering.`, "The answer has ended."]);
   await expect(rail(page).getByRole("heading", { name: `${name}’s agent` })).toBeVisible();
   await expect(rail(page).locator(".chip")).toHaveText(name);
   const step = rail(page).locator(".step").filter({ hasText: "update_persona_name" });
@@ -32,6 +18,19 @@ test("who listens and what they see is said, an answer is announced but not read
   await step.locator("summary").click();
   await expect(input).toHaveText(/^\{\s*"name": "Zed"\s*\}$/);
   await expect(output).toContainText("changeId");
+});
+
+test("an answer in a chat is announced but not read out", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id: personaId } = await persona(request);
+  const { id } = await (await request.post("/api/chats", { data: { personaId } })).json();
+  await open(page, `/chats/${id}`);
+  const told = await announced(page);
+  const long = "Tell me of the sea. ".repeat(3);
+  const each = ["An answer has begun.", "The answer has ended."];
+  await say(page, long);
+  await expect.poll(told, { timeout: 20_000 }).toEqual(each);
+  await say(page, long);
+  await expect.poll(told, { timeout: 20_000 }).toEqual([...each, ...each]);
 });
 
 test("what stands in the bar is there again when its document comes back, until it is sent", { tag: "@desktop" }, async ({ page, request }) => {

@@ -8,6 +8,8 @@ use crate::app::{platform, server_fns::versions::undo_change};
 /// How long a notice stays. One with a way back stays longer.
 const STAYS_MS: u32 = 6_000;
 const STAYS_WITH_UNDO_MS: u32 = 15_000;
+/// What screen readers are told at the end of an answer.
+pub const ENDED: &str = "The answer has ended.";
 
 /// A notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct Noticeboard {
     /// Counts what changes the conversation in the rail as a whole, and says of the last whether it was the one
     /// that is shown.
     pub talked: RwSignal<(u32, bool)>,
+    /// What screen readers are told of answers, which they are not read while those are given.
+    pub announced: RwSignal<String>,
 }
 
 impl Noticeboard {
@@ -53,6 +57,7 @@ pub fn provide_notices() {
         shown: RwSignal::new(None),
         undone: RwSignal::new(0),
         talked: RwSignal::new((0, false)),
+        announced: RwSignal::default(),
     });
 }
 

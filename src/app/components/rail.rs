@@ -17,7 +17,7 @@ use leptos_router::hooks::use_location;
 use super::{
     icon::{Glyph, Icon},
     live::use_live,
-    notice::{Noticeboard, use_notices},
+    notice::{ENDED, Noticeboard, use_notices},
 };
 use crate::{
     app::{
@@ -59,8 +59,6 @@ pub struct Talk {
     running: RwSignal<Option<RunId>>,
     /// The runs of which it is known that they ended: each is counted once, whoever tells of it.
     ended: StoredValue<Vec<RunId>>,
-    /// What screen readers are told.
-    announced: RwSignal<String>,
     board: Noticeboard,
     width: RwSignal<i32>,
 }
@@ -78,7 +76,6 @@ impl Talk {
             shown: RwSignal::default(),
             running: RwSignal::new(None),
             ended: StoredValue::default(),
-            announced: RwSignal::default(),
             board: use_notices(),
             width: RwSignal::new(400),
         };
@@ -207,7 +204,6 @@ impl Talk {
                 && !shown.ended.is_empty();
             self.shown.set((if opened { at } else { String::new() }, shown));
             if missed {
-                self.announced.set("The answer has ended.".into());
                 self.answered(&ended);
             }
             if run.as_str().is_empty() || !opened {
@@ -223,7 +219,7 @@ impl Talk {
     /// Follows an answer to its end.
     fn follow(self, run: RunId) {
         let name = self.shown.with_untracked(|(_, shown)| shown.name.clone());
-        self.announced.set(format!("{name} is answering."));
+        self.board.announced.set(format!("{name} is answering."));
         self.running.set(Some(run.clone()));
         platform::note(FOLLOWED, run.as_str());
         self.weigh();
@@ -236,7 +232,6 @@ impl Talk {
             Told::Over => {
                 platform::note(FOLLOWED, "");
                 self.running.try_set(None);
-                self.announced.try_set("The answer has ended.".into());
                 self.weigh();
                 self.answered(&followed);
             }
@@ -259,6 +254,7 @@ impl Talk {
             }
             new
         });
+        self.board.announced.try_set(ENDED.into());
         self.on(if new == Some(true) { Event::Answered } else { Event::Streamed });
     }
 
@@ -410,7 +406,7 @@ pub fn Rail(
                 inner_html=""
             ></div>
         </aside>
-        <p class="sr" role="status">{talk.announced}</p>
+        <p class="sr" role="status">{talk.board.announced}</p>
         <Show when=move || talk.panel.read().shown == Shown::Hidden>
             <button
                 type="button"

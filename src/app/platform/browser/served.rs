@@ -24,7 +24,11 @@ use super::{
     scroll::{NEAR, below, height, is_at_end, scroll_to_end, talks},
 };
 use crate::{
-    app::{components::notice::use_notices, pages::ServedPage, state::panel::Told},
+    app::{
+        components::notice::{ENDED, use_notices},
+        pages::ServedPage,
+        state::panel::Told,
+    },
     domain::error::ApiError,
 };
 
@@ -93,10 +97,14 @@ pub fn served(page: ServedPage) -> AnyView {
             return;
         }
         scroll_to_end();
+        board.announced.set("An answer has begun.".into());
         following.open(&run.clone(), move |told| match told {
             Told::More if is_at_end() => scroll_to_end(),
             Told::More => {}
             Told::Over | Told::Lost => {
+                if told == Told::Over {
+                    board.announced.try_set(ENDED.into());
+                }
                 if followed.try_get_value().as_ref() == Some(&run) {
                     followed.set_value(String::new());
                     look_again();
