@@ -99,6 +99,34 @@ test("elsewhere the companion listens, and sees what one looks at", { tag: "@des
   await expect(page.getByLabel("Text", { exact: true })).toHaveValue("It flies.\n\nRing the bell.");
 });
 
+test("what is asked for last is shown, though what was asked for before comes later", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request);
+  await ask(request, id, "What is the name?");
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await expect(rail(page).locator(".turn.you")).toContainText("What is the name?");
+  await rail(page).getByRole("button", { name: "New conversation" }).click();
+  await expect(rail(page).locator(".turn")).toHaveCount(0);
+  await rail(page).locator("summary[aria-label='Earlier conversations']").click();
+  const earlier = rail(page).locator(".popup button[data-conversation]").first();
+  const old = new RegExp(`/rail\\?.*conversation=${await earlier.getAttribute("data-conversation")}`);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route(old, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const late = page.waitForResponse(old);
+  await earlier.click();
+  await say(page, "Thanks");
+  await answered(page);
+  await expect(rail(page).locator(".turn.you")).toContainText("Thanks");
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 0)));
+  await expect(rail(page).locator(".turn.you")).toContainText("Thanks");
+});
+
 test("what was said long ago is loaded once one scrolls there, and what is read stays in its place", { tag: "@desktop" }, async ({ page, request }) => {
   const { id } = await persona(request);
   await ask(request, id, "What is the name?");

@@ -59,6 +59,8 @@ pub struct Talk {
     running: RwSignal<Option<RunId>>,
     /// The runs of which it is known that they ended: each is counted once, whoever tells of it.
     ended: StoredValue<Vec<RunId>>,
+    /// How often content was asked for: what is asked for last is shown, whatever comes last.
+    asked: StoredValue<u32>,
     board: Noticeboard,
     width: RwSignal<i32>,
 }
@@ -76,6 +78,7 @@ impl Talk {
             shown: RwSignal::default(),
             running: RwSignal::new(None),
             ended: StoredValue::default(),
+            asked: StoredValue::default(),
             board: use_notices(),
             width: RwSignal::new(400),
         };
@@ -173,9 +176,13 @@ impl Talk {
     /// Loads a conversation, or the one in use, into the panel.
     fn load(self, conversation: &str) {
         let (at, conversation) = (self.at.get_untracked(), conversation.to_owned());
+        self.asked.update_value(|asked| *asked += 1);
+        let number = self.asked.get_value();
         spawn_local(async move {
             let content = platform::rail_content(&at, &conversation).await;
-            if self.at.try_get_untracked().is_none_or(|now| now != at) {
+            if self.at.try_get_untracked().is_none_or(|now| now != at)
+                || self.asked.get_value() != number
+            {
                 return;
             }
             let (last, before) = self.shown.get_untracked();
