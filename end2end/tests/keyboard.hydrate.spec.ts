@@ -42,6 +42,8 @@ test("a question mark shows the keys, but not while typing", async ({ page }) =>
     ["Ctrl /", "Talk to whoever listens"],
     ["j k", "Go to the next or the previous draft"],
     ["a e r", "Accept, edit or reject the draft"],
+    ["Enter", "send what stands in the bar"],
+    ["Shift Enter", "Begin a new line in the bar"],
     ["Esc", "Close what is open"],
   ]) {
     await expect(help.locator("dt", { hasText: new RegExp(`^${keys}$`) }).locator("+ dd")).toContainText(does);

@@ -47,7 +47,7 @@ mod scroll;
 
 pub use here::{
     Alarm, Watch, apply_theme, close_dialog, close_popovers, content_policy, focus, focus_later,
-    forget_draft, gathered, keep_cursor, keep_draft, kept_draft, note_early_typing, now,
+    forget_draft, gathered, keep_cursor, keep_draft, kept_draft, key_help, note_early_typing, now,
     on_shortcut, open_dialog, remember_theme, set_status, theme, title_text, typed_early,
     warn_before_leaving,
 };

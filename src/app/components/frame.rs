@@ -13,10 +13,7 @@ use super::{
     rail::{Composer, Rail, Talk},
     theme_switch::ThemeSwitch,
 };
-use crate::app::{
-    platform,
-    state::shortcut::{HELP, Shortcut},
-};
+use crate::app::{platform, state::shortcut::Shortcut};
 
 /// A place in the navigation.
 #[derive(Clone, Copy)]
@@ -168,9 +165,8 @@ pub fn Frame(
                     <button class="icon" aria-label="Close"><Glyph icon=Icon::Close/></button>
                 </form>
             </header>
-            <dl class="keys">
-                {HELP.map(|line| view! { <dt><kbd>{line.keys}</kbd></dt><dd>{line.does}</dd> })}
-            </dl>
+            // Only the server knows: what it wrote there stays when the browser takes the page over.
+            <dl class="keys" inner_html=platform::key_help()></dl>
         </dialog>
     }
 }

@@ -298,6 +298,11 @@ fn units(field: &HtmlTextAreaElement) -> Vec<u16> {
     field.value().encode_utf16().collect()
 }
 
+/// The server wrote it there.
+pub fn key_help() -> String {
+    String::new()
+}
+
 /// Puts the cursor there once the page shows what was just changed.
 pub fn focus_later(id: String) {
     request_animation_frame(move || focus(&id));

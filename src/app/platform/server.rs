@@ -9,7 +9,7 @@ use leptos::{
 use leptos_axum::ResponseOptions;
 
 use crate::{
-    app::state::shortcut::Shortcut,
+    app::state::shortcut::{HELP, KeyHelp, Shortcut},
     domain::{
         error::ApiError,
         event::Heard,
@@ -167,6 +167,13 @@ pub fn keep_cursor(act: impl FnOnce()) {
 
 /// Nobody types on the server.
 pub fn note_early_typing() {}
+
+/// The keys and what they do, as HTML.
+pub fn key_help() -> String {
+    let line =
+        |KeyHelp { keys, does }: &KeyHelp| format!("<dt><kbd>{keys}</kbd></dt><dd>{does}</dd>");
+    HELP.iter().map(line).collect()
+}
 
 /// Nobody types on the server.
 pub fn typed_early(_: &str) -> Option<String> {

@@ -28,7 +28,7 @@ pub struct KeyHelp {
 }
 
 /// What the help shows.
-pub const HELP: [KeyHelp; 13] = [
+pub const HELP: [KeyHelp; 14] = [
     KeyHelp { keys: "Ctrl K", does: "Go to anything by its words" },
     KeyHelp { keys: "Ctrl S", does: "Save now (it saves by itself, too)" },
     KeyHelp { keys: "/", does: "Search on this page" },
@@ -46,7 +46,8 @@ pub const HELP: [KeyHelp; 13] = [
     },
     KeyHelp { keys: "?", does: "Show these keys" },
     KeyHelp { keys: "Tab", does: "Go on to the next field or button" },
-    KeyHelp { keys: "Enter", does: "Choose what is marked" },
+    KeyHelp { keys: "Enter", does: "Choose what is marked, or send what stands in the bar" },
+    KeyHelp { keys: "Shift Enter", does: "Begin a new line in the bar" },
     KeyHelp { keys: "Esc", does: "Close what is open" },
 ];
 
