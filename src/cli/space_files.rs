@@ -18,10 +18,11 @@ use crate::{
     store::{Store, StoreError, copy_sqlite},
 };
 
-/// Writes a Space as files. What a server writes meanwhile is in it whole or not at all.
+/// Writes a Space as files. What a server writes meanwhile to a file of SQLite's is in it whole or not at all; a
+/// PostgreSQL is read one thing after the other.
 pub async fn export(place: &Place, space: &str, dir: &Path) -> Result<Exit, Failure> {
     let database = here(place)?;
-    let copied = match &database {
+    let (store, copied) = match &database {
         Database::Sqlite(file) => {
             if !file.is_file() {
                 let missing = format!("There is no database at {}.", file.display());
@@ -30,19 +31,14 @@ pub async fn export(place: &Place, space: &str, dir: &Path) -> Result<Exit, Fail
             let folder = std::env::temp_dir()
                 .join(format!("greenroom-export-{}", uuid::Uuid::now_v7().simple()));
             private_folder(&folder).map_err(failed)?;
-            Some((file, folder))
-        }
-        Database::Postgres(_) => None,
-    };
-    let store = match &copied {
-        Some((file, folder)) => {
             let copy = folder.join("greenroom.db");
-            match copy_sqlite(file, &copy).await {
+            let store = match copy_sqlite(file, &copy).await {
                 Ok(()) => Store::open_sqlite(&copy).await,
                 Err(error) => Err(error),
-            }
+            };
+            (store, Some(folder))
         }
-        None => open_as_it_is(&database).await,
+        Database::Postgres(url) => (open_as_it_is(url).await, None),
     };
     let done = match store {
         Ok(store) => {
@@ -51,7 +47,7 @@ pub async fn export(place: &Place, space: &str, dir: &Path) -> Result<Exit, Fail
         }
         Err(error) => Err(failed(error)),
     };
-    if let Some((_, folder)) = copied {
+    if let Some(folder) = copied {
         std::fs::remove_dir_all(folder).map_err(failed)?;
     }
     let done = done?;
@@ -131,15 +127,10 @@ fn scope(space: &str) -> Scope {
 }
 
 /// Opens what may be in use by a server of another version: nothing of it is changed.
-async fn open_as_it_is(database: &Database) -> Result<Store, StoreError> {
-    match database {
-        Database::Sqlite(file) => Store::open_sqlite(file).await,
-        Database::Postgres(url) => {
-            let store = Store::open_postgres(url)?;
-            store.require_current().await?;
-            Ok(store)
-        }
-    }
+async fn open_as_it_is(url: &str) -> Result<Store, StoreError> {
+    let store = Store::open_postgres(url)?;
+    store.require_current().await?;
+    Ok(store)
 }
 
 async fn open(database: &Database) -> Result<Store, StoreError> {

@@ -13,7 +13,7 @@ use std::{
 
 use sqlx::{
     ConnectOptions, Connection, PgPool,
-    migrate::MigrateError,
+    migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{
         SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions,
@@ -24,7 +24,7 @@ use sqlx::{
 use super::{
     POSTGRES_MIGRATIONS, Pool, SQLITE_MIGRATIONS, Store, StoreError,
     company::Company,
-    copy::{beside_sqlite, keep_private},
+    copy::{beside, beside_sqlite, keep_copy, keep_private},
     error::DAMAGED_TOLD,
     news::Newsroom,
 };
@@ -121,6 +121,7 @@ impl Store {
         let reader = read.clone();
         let store = Self::around(Pool::Sqlite { write, read }, Company::around(file));
         store.check_whole(file, left).await?;
+        store.keep_before_migration(file).await?;
         store.migrate().await?;
         drop(reader.acquire().await?);
         Ok(store)
@@ -176,27 +177,59 @@ impl Store {
         Self { pool, ready, newsroom: Newsroom::default(), company }
     }
 
-    /// Gives links to the tables as they are. `false` when they are not those that this program would make: then
-    /// it gives none.
-    pub async fn use_as_it_is(&self) -> Result<bool, StoreError> {
+    /// Before the tables of a file are changed: nobody may be using them as they were, and they are kept as they
+    /// were.
+    async fn keep_before_migration(&self, file: &Path) -> Result<(), StoreError> {
+        let done = self.done_migrations().await?;
+        let mut known = SQLITE_MIGRATIONS.iter().map(|migration| migration.version);
+        let next = known.find(|version| !done.contains(version));
+        let Some(next) = next.filter(|_| !done.is_empty()) else { return Ok(()) };
+        if let Some(other) = self.company().first() {
+            let who = match &other.address {
+                Some(address) => format!("the server at {address}"),
+                None => format!("another Greenroom ({})", other.node.escape_debug()),
+            };
+            return Err(StoreError::Unusable(format!(
+                "{who} uses it, and this version changes its tables. End that one first, and start this one \
+                 again"
+            )));
+        }
+        let copy = beside(file, &format!(".before-migration-{next}"));
+        keep_copy(file, &copy).await?;
+        tracing::info!(copy = %copy.display(), "the database is kept as it was, and brought up to date");
+        Ok(())
+    }
+
+    /// Which migrations were done here, in order.
+    async fn done_migrations(&self) -> Result<Vec<i64>, StoreError> {
         const DONE: &str = "select version from _sqlx_migrations where success order by version";
-        let (found, known): (Result<Vec<i64>, sqlx::Error>, _) = match &self.pool {
-            Pool::Sqlite { read, .. } => {
-                (sqlx::query_scalar(DONE).fetch_all(read).await, &SQLITE_MIGRATIONS)
-            }
-            Pool::Postgres(pool) => {
-                (sqlx::query_scalar(DONE).fetch_all(pool).await, &POSTGRES_MIGRATIONS)
-            }
+        let done: Result<Vec<i64>, sqlx::Error> = match &self.pool {
+            Pool::Sqlite { read, .. } => sqlx::query_scalar(DONE).fetch_all(read).await,
+            Pool::Postgres(pool) => sqlx::query_scalar(DONE).fetch_all(pool).await,
         };
-        let found = match found {
+        match done {
             Err(sqlx::Error::Database(problem))
                 if problem.code().is_some_and(|code| NO_TABLE.contains(&&*code)) =>
             {
-                Vec::new()
+                Ok(Vec::new())
             }
-            found => found.map_err(unopened)?,
-        };
-        let is_ours = known.iter().map(|migration| migration.version).eq(found);
+            done => done.map_err(unopened),
+        }
+    }
+
+    /// The migrations that this program knows.
+    fn known_migrations(&self) -> &'static Migrator {
+        match &self.pool {
+            Pool::Sqlite { .. } => &SQLITE_MIGRATIONS,
+            Pool::Postgres(_) => &POSTGRES_MIGRATIONS,
+        }
+    }
+
+    /// Gives links to the tables as they are. `false` when they are not those that this program would make: then
+    /// it gives none.
+    pub async fn use_as_it_is(&self) -> Result<bool, StoreError> {
+        let known = self.known_migrations().iter().map(|migration| migration.version);
+        let is_ours = known.eq(self.done_migrations().await?);
         if is_ours {
             self.ready.store(true, Ordering::Release);
         }
@@ -218,32 +251,20 @@ impl Store {
         Ok(())
     }
 
-    /// Sees to it that the tables of a server are as this program has them, and changes nothing: for whoever only
-    /// reads, while another program may be using them.
+    /// Sees to it that the tables are as this program has them, and changes nothing: for whoever only reads, while
+    /// another program may be using them.
     pub async fn require_current(&self) -> Result<(), StoreError> {
-        let Pool::Postgres(pool) = &self.pool else { return self.migrate().await };
-        let is_there: bool =
-            sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
-                .fetch_one(pool)
-                .await?;
-        let done: Vec<i64> = match is_there {
-            true => {
-                sqlx::query_scalar("select version from _sqlx_migrations where success")
-                    .fetch_all(pool)
-                    .await?
-            }
-            false => Vec::new(),
-        };
-        if let Some(unknown) = done.iter().find(|one| !POSTGRES_MIGRATIONS.version_exists(**one)) {
-            return Err(newer(*unknown));
+        if self.use_as_it_is().await? {
+            return Ok(());
         }
-        if POSTGRES_MIGRATIONS.iter().any(|known| !done.contains(&known.version)) {
-            let told = "its tables are not those of this Greenroom. Start a server of this version on it \
-                        once: that brings them up to date";
-            return Err(StoreError::Unusable(told.into()));
+        let known = self.known_migrations();
+        let done = self.done_migrations().await?;
+        if let Some(unknown) = done.into_iter().find(|version| !known.version_exists(*version)) {
+            return Err(newer(unknown));
         }
-        self.ready.store(true, Ordering::Release);
-        Ok(())
+        let told = "its tables are not those of this Greenroom. Start a server of this version on it once: that \
+                    brings them up to date";
+        Err(StoreError::Unusable(told.into()))
     }
 }
 
@@ -367,6 +388,68 @@ mod tests {
         let only_reads: i64 =
             sqlx::query_scalar("pragma query_only").fetch_one(read).await.unwrap();
         assert_eq!(only_reads, 1);
+    }
+
+    /// A database as an older program made it, with somebody in it.
+    async fn of_an_older_program(file: &Path) -> i64 {
+        let newest = super::super::newest_migration();
+        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true);
+        let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+        SQLITE_MIGRATIONS.run_to(newest - 1, &pool).await.unwrap();
+        let ann = "insert into \"user\" (user_id, name, created_at) values ('ann', 'ann', 1)";
+        sqlx::query(ann).execute(&pool).await.unwrap();
+        pool.close().await;
+        newest
+    }
+
+    #[tokio::test]
+    async fn a_database_is_kept_as_it_was_before_its_tables_are_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("greenroom.db");
+        let newest = of_an_older_program(&file).await;
+        let copy = beside(&file, &format!(".before-migration-{newest}"));
+        // One that an earlier try left.
+        std::fs::write(&copy, "old").unwrap();
+
+        let store = Store::open_sqlite(&file).await.unwrap();
+
+        assert!(store.use_as_it_is().await.unwrap());
+        let kept = Store::look_into_sqlite(&copy);
+        let told = kept.require_current().await.unwrap_err().to_string();
+        assert!(told.contains("not those of this Greenroom"), "{told}");
+        assert_eq!(kept.done_migrations().await.unwrap().last(), Some(&(newest - 1)));
+        let Pool::Sqlite { read, .. } = &kept.pool else { panic!("it is a file") };
+        let ann: String =
+            sqlx::query_scalar("select name from \"user\"").fetch_one(read).await.unwrap();
+        assert_eq!(ann, "ann");
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        drop((store, kept));
+        // Once it is up to date, no further one is made.
+        std::fs::remove_file(&copy).unwrap();
+        drop(Store::open_sqlite(&file).await.unwrap());
+        assert!(!copy.exists());
+    }
+
+    #[tokio::test]
+    async fn tables_that_somebody_uses_are_not_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("greenroom.db");
+        let newest = of_an_older_program(&file).await;
+        let server = Store::look_into_sqlite(&file);
+        let server = Store { company: Company::around(&file), ..server };
+        for (address, who) in [(Some("http://127.0.0.1:1"), "http://127.0.0.1:1"), (None, "old")] {
+            server.enter("old", address.map(Into::into)).unwrap();
+
+            let told = Store::open_sqlite(&file).await.unwrap_err().to_string();
+
+            assert!(told.contains(who) && told.contains("changes its tables"), "{told}");
+            assert_eq!(server.done_migrations().await.unwrap().last(), Some(&(newest - 1)));
+        }
+        assert!(!beside(&file, &format!(".before-migration-{newest}")).exists());
+        // Once it has ended, the next one goes on.
+        drop(server);
+        assert!(Store::open_sqlite(&file).await.unwrap().use_as_it_is().await.unwrap());
     }
 
     #[tokio::test]

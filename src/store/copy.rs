@@ -2,7 +2,7 @@
 //! the eyes of others.
 
 use std::{
-    fs::{self, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -35,6 +35,24 @@ pub async fn copy_sqlite(from: &Path, to: &Path) -> Result<(), StoreError> {
     sqlx::query("vacuum into $1").bind(target).execute(&mut wire).await?;
     wire.close().await?;
     Ok(())
+}
+
+/// Keeps a copy under a name that it gets when it is whole. One of that name is replaced.
+pub(super) async fn keep_copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let unkept = |error| StoreError::Unavailable(sqlx::Error::Io(error));
+    let new = beside(to, &format!(".{}.new", uuid::Uuid::now_v7().simple()));
+    keep_private(&new).map_err(unkept)?;
+    let copied = match copy_sqlite(from, &new).await {
+        Ok(()) => File::open(&new)
+            .and_then(|copy| copy.sync_all())
+            .and_then(|()| fs::rename(&new, to))
+            .map_err(unkept),
+        Err(error) => Err(error),
+    };
+    if copied.is_err() {
+        fs::remove_file(&new).map_err(unkept)?;
+    }
+    copied
 }
 
 /// Says which migration a database that nobody uses is at; one that is damaged is refused.
@@ -80,11 +98,14 @@ fn damaged(error: sqlx::Error) -> StoreError {
 
 /// What SQLite keeps beside a database while it is in use.
 pub fn beside_sqlite(file: &Path) -> [PathBuf; 2] {
-    ["-wal", "-shm"].map(|ending| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    })
+    ["-wal", "-shm"].map(|ending| beside(file, ending))
+}
+
+/// The name of a file with this added to it.
+pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// Makes the database's file if it is not there, and lets nobody else read it. What SQLite writes beside
