@@ -142,7 +142,7 @@ impl Accounts {
         check_password(password)?;
         let invitation = self.link(secret, LinkKind::Invite).await?;
         let known = self.store.read_accounts().await?.password_hash(&user).await?;
-        let hash = match known {
+        let hash = match known.clone() {
             Some(known) => {
                 self.count_try(user.as_str(), &visitor.address).await?;
                 if !self.verify(password, Some(known)).await? {
@@ -176,7 +176,8 @@ impl Accounts {
         let (role, from) = (invitation.role.word(), &visitor.address);
         link.note_account(space, user.as_str(), what, role, from).await?;
         link.commit().await?;
-        self.begin_session(&user, &invitation.space, &visitor).await
+        let hash = known.or(hash);
+        self.begin_session(&user, &invitation.space, hash.as_deref(), &visitor).await
     }
 
     /// Chooses a new password by a link. All browsers of that person are signed out but this one.
@@ -196,6 +197,6 @@ impl Accounts {
         }
         self.put_password(&mut link, &user, &hash, "", &visitor.address).await?;
         link.commit().await?;
-        self.begin_session(&user, &kept.space, &visitor).await
+        self.begin_session(&user, &kept.space, Some(&hash), &visitor).await
     }
 }

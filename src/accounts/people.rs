@@ -88,12 +88,17 @@ impl Accounts {
         check_password(new)?;
         self.count_try(scope.user.as_str(), address).await?;
         let known = self.store.read_accounts().await?.password_hash(&scope.user).await?;
-        if !self.verify(old, known).await? {
-            return Err(ApiError::invalid("old", "That is not your present password."));
+        let wrong = || ApiError::invalid("old", "That is not your present password.");
+        if !self.verify(old, known.clone()).await? {
+            return Err(wrong());
         }
         self.forget_tries(&scope.user, address).await?;
         let hash = self.hash(new).await?;
         let mut link = self.store.write_accounts().await?;
+        // It may have been changed while it was looked at.
+        if link.hold_password_hash(&scope.user).await? != known {
+            return Err(wrong());
+        }
         self.put_password(&mut link, &scope.user, &hash, session, address).await?;
         Ok(link.commit().await?)
     }

@@ -72,6 +72,11 @@ impl Accounts {
         password: &str,
         visitor: Visitor,
     ) -> Result<Secret, ApiError> {
+/// What is told whoever did not sign in, and not why.
+fn wrong() -> ApiError {
+    ApiError::SignIn { reason: "The name or the password is wrong.".into() }
+}
+
         let name = account_name(typed).unwrap_or_default();
         self.count_try(name.as_str(), &visitor.address).await?;
         let mut link = self.store.read_accounts().await?;
@@ -79,19 +84,19 @@ impl Accounts {
         let first = spaces.first().map(|membership| membership.space.clone());
         let hash = link.password_hash(&name).await?.filter(|_| first.is_some());
         drop(link);
-        let right = self.verify(password, hash).await?;
-        let (Some(space), true) = (&first, right) else {
+        let right = self.verify(password, hash.clone()).await?;
+        let (Some(space), Some(hash), true) = (&first, hash, right) else {
             // What was typed may be a password in the wrong field: it is kept nowhere.
             tracing::warn!(address = visitor.address, "signing in failed");
             self.note_failure(first, name, visitor.address);
-            let reason = "The name or the password is wrong.";
-            return Err(ApiError::SignIn { reason: reason.into() });
+            return Err(wrong());
         };
         self.forget_tries(&name, &visitor.address).await?;
-        self.begin_session(&name, space, &visitor).await
+        self.begin_session(&name, space, Some(&hash), &visitor).await
     }
 
-    /// Makes a session of this person. Whatever the browser held before is over.
+    /// Makes a session of this person, whose password has this hash if they came by one: while it was looked at, it
+    /// may have been changed. Whatever the browser held before is over.
     pub async fn begin_session(
         &self,
         user: &UserId,
@@ -105,6 +110,7 @@ impl Accounts {
             space: space.clone(),
             browser: visitor.browser.chars().take(MAX_BROWSER_CHARS).collect(),
             address: visitor.address.clone(),
+        hash: Option<&str>,
             created_at: now,
             used_at: now,
             expires_at: Timestamp(now.0 + LASTS_MS),
@@ -119,6 +125,9 @@ impl Accounts {
         let (what, from) = (AccountDeed::SignedIn, &visitor.address);
         let browser = browser_name(&session.browser);
         link.note_account(Some(space), user.as_str(), what, &browser, from).await?;
+        if hash.is_some() && link.hold_password_hash(user).await?.as_deref() != hash {
+            return Err(wrong());
+        }
         link.commit().await?;
         Ok(secret)
     }

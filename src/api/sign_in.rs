@@ -139,7 +139,7 @@ async fn enter(
     }
     let scope = state.scope.clone();
     let visitor = visitor(visit, &headers);
-    match state.accounts.begin_session(&scope.user, &scope.space, &visitor).await {
+    match state.accounts.begin_session(&scope.user, &scope.space, None, &visitor).await {
         Ok(session) => led_on(&state, &session, "/"),
         Err(error) => told(&state, &headers, &error, "/"),
     }

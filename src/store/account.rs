@@ -3,7 +3,11 @@
 
 use sqlx::FromRow;
 
-use super::{Link, Store, StoreError, link::on, new_id, now};
+use super::{
+    Link, Store, StoreError,
+    link::{Wire, on},
+    new_id, now,
+};
 use crate::domain::{
     account::{AccountDeed, AccountEvent, AccountLink, LinkKind, Member, Membership, Role},
     id::{SpaceId, UserId},
@@ -93,6 +97,19 @@ impl Link {
         let found: Option<(Option<String>,)> = on!(self, wire => sqlx::query_as(SQL)
             .bind(user.as_str()).fetch_optional(wire).await?);
         Ok(found.and_then(|(hash,)| hash))
+    }
+
+    /// The same, held until the end of the transaction: whoever changes it waits, or was waited for.
+    pub async fn hold_password_hash(
+        &mut self,
+        user: &UserId,
+    ) -> Result<Option<String>, StoreError> {
+        const HOLD: &str = "select 1 from \"user\" where user_id = $1 for no key update";
+        // On SQLite a writer has the whole file to itself already.
+        if let Wire::Postgres(wire) = self.wire() {
+            sqlx::query(HOLD).bind(user.as_str()).execute(wire).await.map(drop)?;
+        }
+        self.password_hash(user).await
     }
 
     /// Sets the hash of somebody's password, or takes it away.

@@ -42,7 +42,7 @@ impl House {
         let session = self
             .state
             .accounts
-            .begin_session(&user.into(), &spaces[0].space, &visitor)
+            .begin_session(&user.into(), &spaces[0].space, None, &visitor)
             .await
             .unwrap();
         self.seen_by(header::COOKIE, &format!("sid={}", session.expose()))

@@ -17,6 +17,7 @@ on_both!(
     one_signs_in_stays_in_and_signs_out,
     twelve_tries_at_once_are_five_tries,
     a_changed_password_ends_all_other_sessions,
+    a_password_that_is_changed_while_it_is_looked_at_lets_nobody_in,
     a_session_ends_by_itself,
 );
 
@@ -114,6 +115,30 @@ async fn a_changed_password_ends_all_other_sessions(house: House) {
     assert_eq!(elsewhere.get("/api/chats").await.status, 401);
     assert_eq!(house.sign_in("ann", PASSWORD, "/").await.status, 401);
     assert_eq!(house.sign_in("ann", "battery staple", "/").await.status, 303);
+}
+
+async fn a_password_that_is_changed_while_it_is_looked_at_lets_nobody_in(house: House) {
+    let house = house.with_accounts(&[("ann", Role::Owner)]).await;
+    let (accounts, ann) = (&house.state.accounts, greenroom::domain::id::UserId::from("ann"));
+    let hash = async || house.read().await.password_hash(&ann).await.unwrap();
+    let begin = async |hash: Option<&str>| {
+        accounts.begin_session(&ann, &"home".into(), hash, &Default::default()).await
+    };
+    // They typed the right one.
+    let seen = hash().await;
+    assert!(begin(seen.as_deref()).await.is_ok());
+
+    accounts.set_password(&ann, "battery staple").await.unwrap();
+
+    assert_eq!(begin(seen.as_deref()).await.unwrap_err().status(), 401);
+    assert_eq!(accounts.sessions(&ann).await.unwrap(), []);
+    assert!(begin(hash().await.as_deref()).await.is_ok());
+    // Nor whoever was taken out meanwhile.
+    let seen = hash().await;
+    let bob = scope("bob");
+    accounts.add(&bob, Role::Owner, Some(PASSWORD)).await.unwrap();
+    accounts.remove(&bob, &ann, "").await.unwrap();
+    assert_eq!(begin(seen.as_deref()).await.unwrap_err().status(), 401);
 }
 
 async fn a_session_ends_by_itself(house: House) {
