@@ -18,7 +18,7 @@ pub use access::{Access, Mode, Peers, Transport};
 pub use caller::{Caller, Class, Proof};
 pub use links::{Made, NewLink};
 pub use secret::{Secret, TOKEN_PREFIX};
-pub use sessions::{NewToken, Visitor};
+pub use sessions::{Asks, NewToken, Visitor};
 use tokio::sync::Semaphore;
 
 use crate::{domain::error::ApiError, store::Store};

@@ -53,6 +53,15 @@ pub struct NewToken {
     pub days: u32,
 }
 
+/// Whether it counts as use that somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// They ask for something.
+    Anew,
+    /// What they asked for before goes on: a page that is left open is not used.
+    Still,
+}
+
 /// What is noted while somebody only asks.
 enum Seen<'a> {
     /// The session with this hash was used.
@@ -61,6 +70,11 @@ enum Seen<'a> {
     Token(&'a str),
     /// This session is over.
     Over(&'a Session),
+}
+
+/// What is told whoever did not sign in, and not why.
+fn wrong() -> ApiError {
+    ApiError::SignIn { reason: "The name or the password is wrong.".into() }
 }
 
 impl Accounts {
@@ -72,11 +86,6 @@ impl Accounts {
         password: &str,
         visitor: Visitor,
     ) -> Result<Secret, ApiError> {
-/// What is told whoever did not sign in, and not why.
-fn wrong() -> ApiError {
-    ApiError::SignIn { reason: "The name or the password is wrong.".into() }
-}
-
         let name = account_name(typed).unwrap_or_default();
         self.count_try(name.as_str(), &visitor.address).await?;
         let mut link = self.store.read_accounts().await?;
@@ -101,6 +110,7 @@ fn wrong() -> ApiError {
         &self,
         user: &UserId,
         space: &SpaceId,
+        hash: Option<&str>,
         visitor: &Visitor,
     ) -> Result<Secret, ApiError> {
         let (secret, now) = (Secret::new("")?, now());
@@ -110,12 +120,14 @@ fn wrong() -> ApiError {
             space: space.clone(),
             browser: visitor.browser.chars().take(MAX_BROWSER_CHARS).collect(),
             address: visitor.address.clone(),
-        hash: Option<&str>,
             created_at: now,
             used_at: now,
             expires_at: Timestamp(now.0 + LASTS_MS),
         };
         let mut link = self.store.write_accounts().await?;
+        if hash.is_some() && link.hold_password_hash(user).await?.as_deref() != hash {
+            return Err(wrong());
+        }
         if let Some(before) = &visitor.session
             && let Some((held, _)) = link.signed_in(&before.hash(), Holders::All).await?
         {
@@ -125,9 +137,6 @@ fn wrong() -> ApiError {
         let (what, from) = (AccountDeed::SignedIn, &visitor.address);
         let browser = browser_name(&session.browser);
         link.note_account(Some(space), user.as_str(), what, &browser, from).await?;
-        if hash.is_some() && link.hold_password_hash(user).await?.as_deref() != hash {
-            return Err(wrong());
-        }
         link.commit().await?;
         Ok(secret)
     }
@@ -137,6 +146,7 @@ fn wrong() -> ApiError {
         &self,
         secret: &Secret,
         holders: Holders,
+        asks: Asks,
     ) -> Result<Option<Caller>, ApiError> {
         let hash = secret.hash();
         let found = self.store.read_accounts().await?.signed_in(&hash, holders).await?;
@@ -147,7 +157,7 @@ fn wrong() -> ApiError {
             self.note_in_passing(Seen::Over(&session), now).await;
             return Ok(None);
         }
-        if now.0 - session.used_at.0 > NOTED_MS {
+        if asks == Asks::Anew && now.0 - session.used_at.0 > NOTED_MS {
             self.note_in_passing(Seen::Session(&hash), now).await;
         }
         let scope = Scope { space: session.space, user: session.user };

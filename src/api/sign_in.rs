@@ -16,7 +16,7 @@ use super::{
     extract::Fields,
 };
 use crate::{
-    accounts::{Access, Secret, Visitor},
+    accounts::{Access, Asks, Secret, Visitor},
     app::pages::sign_in::{InvitePage, LoginPage, ResetPage},
     domain::{
         account::{LinkKind, within_site},
@@ -82,7 +82,10 @@ async fn login(
     }
     // Who is signed in already need not do it again.
     if let Some(session) = &visit.session
-        && matches!(state.accounts.by_session(session, state.access.holders()).await, Ok(Some(_)))
+        && matches!(
+            state.accounts.by_session(session, state.access.holders(), Asks::Anew).await,
+            Ok(Some(_))
+        )
     {
         return Redirect::to(within_site(&asked.next)).into_response();
     }

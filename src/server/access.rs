@@ -20,7 +20,7 @@ use super::{
     rules::{FUNCTIONS_AT, class_of},
 };
 use crate::{
-    accounts::{Caller, Class, Mode, Peers, Secret, TOKEN_PREFIX},
+    accounts::{Asks, Caller, Class, Mode, Peers, Secret, TOKEN_PREFIX},
     api,
     domain::{
         account::{Role, within_site},
@@ -125,7 +125,7 @@ fn while_welcome(
                     },
                     _ = round.tick() => {
                         let Some(mode) = state.access.mode() else { break };
-                        match identify(&state, mode, &parts, &visit).await {
+                        match identify(&state, mode, &parts, &visit, Asks::Still).await {
                             Ok(again) if again.scope == caller.scope => {}
                             // A database that is away, or has no room, says nothing about anybody.
                             Err(ApiError::Unavailable | ApiError::DiskFull) => {}
@@ -174,10 +174,14 @@ async fn admitted(
         }
         // The page that says that there is nothing has a navigation too.
         let page = wants_page(parts) && parts.extensions.get::<MatchedPath>().is_none();
-        return Ok(if page { identify(state, mode, parts, visit).await.ok() } else { None });
+        return Ok(if page {
+            identify(state, mode, parts, visit, Asks::Anew).await.ok()
+        } else {
+            None
+        });
     }
     let is_local = matches!(mode, Mode::Local(_));
-    let caller = match identify(state, mode, parts, visit).await {
+    let caller = match identify(state, mode, parts, visit, Asks::Anew).await {
         Ok(caller) => caller,
         Err(error) => {
             if !is_local {
@@ -216,7 +220,7 @@ async fn identify(
         return known.ok_or_else(|| ApiError::SignIn { reason: reason.into() });
     }
     let by_session = async || match &visit.session {
-        Some(session) => state.accounts.by_session(session, state.access.holders()).await,
+        Some(session) => state.accounts.by_session(session, state.access.holders(), asks).await,
         None => Ok(None),
     };
     match mode {
@@ -225,6 +229,7 @@ async fn identify(
             let name = parts.headers.get(header).and_then(|name| name.to_str().ok());
             let known = state.accounts.by_name(name.unwrap_or_default()).await?;
             known.ok_or_else(|| {
+    asks: Asks,
                 let reason = "The proxy names nobody who has an account here. \
                      Whoever runs the server can add one (greenroom user add NAME).";
                 ApiError::Denied { reason: reason.into() }

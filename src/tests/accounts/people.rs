@@ -11,7 +11,9 @@ use greenroom::{
         change::{Change, Op},
         id::PersonaId,
         persona::Tier,
+        timestamp::Timestamp,
     },
+    store::now,
 };
 use serde_json::json;
 
@@ -216,4 +218,28 @@ async fn a_stream_ends_with_the_session_of_whoever_listens() {
     let named = json!({"id": "fresh", "name": "Fresh"});
     ann.call(Method::POST, "/api/storage/personas", named).await.good();
     assert!(goes_on.next().await.is_some());
+}
+
+/// A page that is left open asks nothing anew: the session behind it ends as any other that nobody uses.
+#[tokio::test]
+async fn a_stream_keeps_no_session_in_use() {
+    const IDLE_MS: i64 = 7 * 86_400_000;
+    let plain = House::new().await;
+    plain.with_accounts(&[("ann", Role::Owner)]).await;
+    let mut access = Access::decided(Mode::Accounts);
+    access.recheck = Duration::from_millis(20);
+    let house = plain.with_access(access);
+    let ann = house.signed_in("ann").await;
+    let mut heard = ann.stream(request(Method::GET, "/api/live", None)).await;
+    assert!(heard.next().await.is_some());
+    let held = house.state.accounts.sessions(&"ann".into()).await.unwrap().remove(0);
+
+    // It was last used almost seven days ago.
+    let mut link = house.state.store.write_accounts().await.unwrap();
+    link.touch_session(&held.hash, Timestamp(now().0 - IDLE_MS + 300)).await.unwrap();
+    link.commit().await.unwrap();
+
+    let ended = async { while heard.next().await.is_some() {} };
+    tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the stream keeps it in use");
+    assert_eq!(ann.get("/api/chats").await.status, 401);
 }
