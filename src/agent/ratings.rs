@@ -7,7 +7,7 @@ use crate::{
     changes::Scope,
     domain::{
         error::ApiError,
-        id::{ConversationId, MessageId, is_wellformed},
+        id::{ConversationId, MessageId, UserId},
         rating::{NewRating, Rating},
     },
     store::{Link, now},
@@ -65,7 +65,7 @@ pub(super) async fn keep_ratings(
 ) -> Result<(), ApiError> {
     for rating in ratings {
         let about = ids.get(rating.message_id.as_str()).cloned();
-        let Some(message_id) = about.filter(|_| is_wellformed(rating.rated_by.as_str())) else {
+        let Some(message_id) = about.filter(|_| rating.rated_by != UserId::default()) else {
             return Err(ApiError::invalid("ratings", "A rating is about no message or of nobody."));
         };
         NewRating { rating: rating.rating, note: rating.note.clone() }.check()?;

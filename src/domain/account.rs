@@ -15,8 +15,8 @@ pub const LOCAL_OWNER: &str = "owner";
 pub const MIN_PASSWORD_CHARS: usize = 8;
 /// The most.
 pub const MAX_PASSWORD_CHARS: usize = 1024;
-/// The most characters of an account's name.
-pub const MAX_NAME_CHARS: usize = 40;
+/// The most characters of what a browser calls itself that nobody knows.
+const MAX_BROWSER_CHARS: usize = 40;
 /// The most days that an API token lasts.
 pub const MAX_TOKEN_DAYS: u32 = 366;
 /// The most characters of an API token's name.
@@ -307,13 +307,13 @@ pub struct AccountLink {
 
 /// The name of an account as it is kept: in small letters.
 pub fn account_name(typed: &str) -> Result<UserId, ApiError> {
-    let name = typed.trim().to_ascii_lowercase();
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-    if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fits) {
-        let rule = "A name has 1 to 40 letters, digits, dashes and underscores.";
+    let name = UserId::new(typed.trim().to_ascii_lowercase());
+    if name == UserId::default() {
+        let rule = "A name has 1 to 64 letters, digits, dashes, underscores, dots, @ and +, and begins with one of \
+                    the first four.";
         return Err(ApiError::invalid("name", rule));
     }
-    Ok(UserId::new(name))
+    Ok(name)
 }
 
 /// Whether a password is long enough and not too long. What is in it is everybody's own choice.
@@ -350,7 +350,7 @@ pub fn browser_name(told: &str) -> String {
         (Some(name), Some(system)) => format!("{name} on {system}"),
         (Some(name), None) => name.into(),
         (None, _) if told.trim().is_empty() => "A program without a name".into(),
-        (None, _) => told.chars().take(MAX_NAME_CHARS).collect(),
+        (None, _) => told.chars().take(MAX_BROWSER_CHARS).collect(),
     }
 }
 
@@ -388,7 +388,8 @@ mod tests {
     #[test]
     fn a_name_is_kept_in_small_letters() {
         assert_eq!(account_name(" Ann_1-x ").unwrap().as_str(), "ann_1-x");
-        for bad in ["", "a b", "ä", "a/b", "x\u{202e}", &"x".repeat(41)] {
+        assert_eq!(account_name("Ann.B+c@Example.org").unwrap().as_str(), "ann.b+c@example.org");
+        for bad in ["", "a b", "ä", "a/b", ".a", "@a", "x\u{202e}", &"x".repeat(65)] {
             assert!(account_name(bad).is_err(), "{bad}");
         }
     }

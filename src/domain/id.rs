@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 const MAX_CHARS: usize = 64;
 
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($fits:ident: $($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(
             Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema,
@@ -24,7 +24,7 @@ macro_rules! ids {
             /// becomes the empty one, which no row has: asking for it finds nothing.
             pub fn new(text: impl Into<String>) -> Self {
                 let text = text.into();
-                if is_wellformed(&text) { Self(text.into()) } else { Self::default() }
+                if $fits(&text) { Self(text.into()) } else { Self::default() }
             }
 
             /// The text, for a statement or an address.
@@ -71,11 +71,14 @@ macro_rules! ids {
     )*};
 }
 
-ids! {
-    /// A Space: everything belongs to one.
-    SpaceId;
+ids! { is_name:
     /// A person who uses Greenroom.
     UserId;
+}
+
+ids! { is_wellformed:
+    /// A Space: everything belongs to one.
+    SpaceId;
     /// A persona.
     PersonaId;
     /// A test input of a persona.
@@ -110,8 +113,17 @@ ids! {
 
 /// Whether a text can be an identifier at all.
 pub fn is_wellformed(text: &str) -> bool {
+    fits(text, b"-_")
+}
+
+/// Whether a text can be the name of a person: those who sign in elsewhere are often called by where their mail goes.
+fn is_name(text: &str) -> bool {
+    fits(text, b"-_.@+") && !text.starts_with(['.', '@', '+'])
+}
+
+fn fits(text: &str, marks: &[u8]) -> bool {
     (1..=MAX_CHARS).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || marks.contains(&byte))
 }
 
 #[cfg(test)]
@@ -124,5 +136,10 @@ mod tests {
             assert_eq!(PersonaId::new(odd), PersonaId::default(), "{odd:?}");
         }
         assert_eq!(PersonaId::new("retirement-guide").as_str(), "retirement-guide");
+        assert_eq!(PersonaId::new("ann@example.org"), PersonaId::default());
+        assert_eq!(UserId::new("ann.b+c@example.org").as_str(), "ann.b+c@example.org");
+        for odd in ["../etc", ".", "@ann", "ann b", "ann/b", "ann\u{0}"] {
+            assert_eq!(UserId::new(odd), UserId::default(), "{odd:?}");
+        }
     }
 }

@@ -69,7 +69,7 @@ pub fn LoginPage(
                 <input type="hidden" name="next" value=next/>
                 <div class="field">
                     <label for="name">"Name"</label>
-                    <input id="name" name="name" value=name autocomplete="username" autocapitalize="none" maxlength="40" required autofocus=!named/>
+                    <input id="name" name="name" value=name autocomplete="username" autocapitalize="none" maxlength="64" required autofocus=!named/>
                 </div>
                 <div class="field">
                     <label for="password">"Password"</label>
@@ -101,8 +101,8 @@ pub fn InvitePage(
             <form method="post" class="card stack">
                 <div class="field">
                     <label for="name">"Name"</label>
-                    <input id="name" name="name" value=name autocomplete="username" autocapitalize="none" maxlength="40" required autofocus aria-describedby="name-hint"/>
-                    <p class="faint small" id="name-hint">"Letters, digits, dashes and underscores."</p>
+                    <input id="name" name="name" value=name autocomplete="username" autocapitalize="none" maxlength="64" required autofocus aria-describedby="name-hint"/>
+                    <p class="faint small" id="name-hint">"Letters, digits, dashes, underscores, dots, @ and +."</p>
                 </div>
                 <NewPassword/>
                 <p><button class="button">"Come in"</button></p>

@@ -154,6 +154,12 @@ async fn a_proxy_is_believed_if_it_is_the_one_that_is_trusted() {
     assert_eq!(from(&house, "10.0.0.1", path, &[]).await, 403);
     assert_eq!(from(&house, "10.0.0.2", path, &[("remote-user", "ann")]).await, 403);
     assert_eq!(from(&house, "127.0.0.1", path, &[("remote-user", "ann")]).await, 403);
+    assert_eq!(from(&house, "172.18.7.8", path, &[("remote-user", "ann")]).await, 200);
+    assert_eq!(from(&house, "172.19.0.1", path, &[("remote-user", "ann")]).await, 403);
+    // Most proxies call people by where their mail goes.
+    let called = [("remote-user", "Ann.Lee+work@Example.org")];
+    assert_eq!(from(&house, "10.0.0.1", path, &called).await, 200);
+    assert_eq!(from(&house, "10.0.0.1", "/people", &called).await, 403);
     assert_eq!(from(&house, "10.0.0.1", "/people", &[("remote-user", "eve")]).await, 403);
     assert_eq!(from(&house, "10.0.0.1", "/people", &[("remote-user", "ann")]).await, 200);
     // Whoever has no session of their own is not offered to work elsewhere with it.

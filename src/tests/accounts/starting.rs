@@ -140,6 +140,9 @@ async fn a_password_file_makes_the_owner_sign_in() {
     let own = rustix::process::geteuid().as_raw();
     assert!(asked_by(own, server.address()).contains(" 401 "));
 }
+    let (made, said) = user(&["add", "Bo.Lee@Example.org", "--role", "viewer", "--no-password"]);
+    assert!(made && said.contains("bo.lee@example.org is viewer of home"), "{said}");
+    assert!(user(&["remove", "bo.lee@example.org"]).0);
 
 /// What comes back, until the server closes the connection.
 fn sent_raw(address: &str, words: &[u8]) -> String {
