@@ -12,10 +12,11 @@ mod pace;
 mod peer;
 mod rules;
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{future::pending, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 pub use assets::names as site_files;
 use axum::{Router, middleware};
+use futures_util::future::OptionFuture;
 pub use guard::Hosts;
 use leptos_axum::{LeptosRoutes, generate_route_list};
 use listen::{Patience, Room};
@@ -56,7 +57,7 @@ use crate::{
 const SHUTDOWN_TIME: Duration = Duration::from_secs(2);
 /// How long runs may take to come to their end before that.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-/// How long the last traces may take. All of it together is less than ten seconds.
+/// How long the last traces may take, while programs of tools end. All of it together is less than ten seconds.
 const LAST_TRACES_TIME: Duration = Duration::from_secs(1);
 /// How often drafts that are too old are looked for.
 const EXPIRY_ROUND: Duration = Duration::from_secs(60 * 60);
@@ -226,6 +227,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         Some(otlp) => Some(send_traces(&state.agent, otlp, name, closing.clone())?),
         None => None,
     };
+    let mut founding = None;
     match config.database {
         Database::Sqlite(_) => found_home(&state, &config.access, addr).await?,
         // A database server may come up after us: until then every page says so. Where accounts are wanted and
@@ -241,7 +243,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
             if migrated.await {
                 found_home(&state, &access, addr).await?;
             } else {
-                drop(tokio::spawn(await_database(state.clone(), access, addr)));
+                founding = Some(tokio::spawn(await_database(state.clone(), access, addr)));
             }
         }
     }
@@ -267,12 +269,11 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
             stopped.await.unwrap_or_default();
             tokio::time::sleep(SHUTDOWN_TIME).await;
         } => {}
+        Some(Ok(error)) = OptionFuture::from(founding) => return Err(error),
     }
-    toolbox.close().await;
     // What cannot be sent in time stays in the database.
-    if let Some(sending) = sending {
-        drop(tokio::time::timeout(LAST_TRACES_TIME, sending).await);
-    }
+    let sending = sending.map(|sending| tokio::time::timeout(LAST_TRACES_TIME, sending));
+    tokio::join!(toolbox.close(), OptionFuture::from(sending));
     Ok(())
 }
 
@@ -415,6 +416,7 @@ async fn found_home(
     tokio::spawn(state.store.clone().follow_news());
     tokio::spawn(expire(state.store.clone(), state.accounts.clone()));
     state.jobs.recover().await?;
+    // From here on nothing fails: none of these is begun twice.
     tokio::spawn(state.jobs.clone().keep_working());
     tokio::spawn(state.search.clone().keep_index());
     tokio::spawn(state.search.clone().keep_vectors());
@@ -435,20 +437,24 @@ async fn expire(store: Store, accounts: Accounts) {
     }
 }
 
-async fn await_database(state: AppState, access: AccessConfig, addr: SocketAddr) {
+/// Tries until the database is there. Comes back only with what waiting does not help against.
+async fn await_database(state: AppState, access: AccessConfig, addr: SocketAddr) -> ServeError {
     let mut told = String::new();
     loop {
         let done = match state.store.migrate().await {
-            Ok(()) => found_home(&state, &access, addr).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+            Ok(()) => found_home(&state, &access, addr).await,
+            Err(error) => Err(error.into()),
         };
         match done {
-            Ok(()) => return,
-            Err(problem) if problem != told => {
-                tracing::warn!(problem, "the database is not ready; trying again every second");
-                told = problem;
+            Ok(()) => return pending().await,
+            Err(error) if error.is_configuration() => return error,
+            Err(error) => {
+                let problem = error.to_string();
+                if problem != told {
+                    tracing::warn!(problem, "the database is not ready; trying again every second");
+                    told = problem;
+                }
             }
-            Err(_) => {}
         }
         tokio::time::sleep(DATABASE_RETRY).await;
     }

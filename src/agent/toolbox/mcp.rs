@@ -64,7 +64,7 @@ const COMPLAINTS: usize = 5;
 /// The longest of such lines.
 const MAX_COMPLAINT: u64 = 2000;
 /// How long a server may take to end by itself.
-const GOODBYE: Duration = Duration::from_secs(2);
+const GOODBYE: Duration = Duration::from_millis(1500);
 
 type Service = RunningService<RoleClient, ClientConfig>;
 
