@@ -354,7 +354,10 @@ fn artist(images: &Images, providers: &Providers) -> Result<(Artist, Allowed), S
 /// Where pictures are kept.
 fn kept_files(files: &KeptFiles, providers: &Providers) -> Result<Files, ServeError> {
     let kept = match files {
-        KeptFiles::Folder(folder) => Files::in_folder(folder),
+        KeptFiles::Folder(folder) => {
+            private_folder(folder).map_err(|error| ServeError::Folder(folder.clone(), error))?;
+            Files::in_folder(folder)
+        }
         KeptFiles::Bucket { name, prefix, endpoint, region, key_id_ref, secret_ref } => {
             let key = |reference: &String| {
                 let key = providers.key(reference);
@@ -412,11 +415,11 @@ async fn found_home(
     Gate::found_space(&state.store, &state.scope, "Home").await?;
     modes::settle(state, access, addr).await?;
     state.agent.recover().await?;
+    state.jobs.recover().await?;
+    // From here on nothing fails: none of these is begun twice.
     tokio::spawn(state.agent.clone().keep_alive());
     tokio::spawn(state.store.clone().follow_news());
     tokio::spawn(expire(state.store.clone(), state.accounts.clone()));
-    state.jobs.recover().await?;
-    // From here on nothing fails: none of these is begun twice.
     tokio::spawn(state.jobs.clone().keep_working());
     tokio::spawn(state.search.clone().keep_index());
     tokio::spawn(state.search.clone().keep_vectors());
