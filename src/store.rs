@@ -55,7 +55,10 @@ pub use branch::Voice;
 pub use change::ChangeRow;
 use company::Company;
 pub use company::{Neighbour, processes_on, server_beside};
-pub use copy::{beside_sqlite, copy_sqlite, examine_sqlite, newest_migration, settle_sqlite};
+pub use copy::{
+    Proofs, beside_sqlite, copy_sqlite, end_sessions, examine_sqlite, newest_migration,
+    settle_sqlite,
+};
 pub use entry::EntryFilter;
 pub use error::StoreError;
 pub use file::{FilePlace, FileStep};

@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     domain::timestamp::Timestamp,
-    store::{beside_sqlite, examine_sqlite, newest_migration, now, processes_on, settle_sqlite},
+    store::{
+        Proofs, beside_sqlite, end_sessions, examine_sqlite, newest_migration, now, processes_on,
+        settle_sqlite,
+    },
 };
 
 /// The longest manifest that is read.
@@ -42,6 +45,8 @@ pub struct Restored {
     pub pictures: usize,
     /// Where the database is now that was there before.
     pub set_aside: Option<PathBuf>,
+    /// What of it would open something.
+    pub proofs: Proofs,
 }
 
 /// Brings a backup back into a data folder. Until the very last step, which is one renaming, what was
@@ -73,13 +78,15 @@ pub async fn restore(
     if examine_sqlite(&fresh).await? != manifest.migration {
         return Err(ArchiveError::refused("The backup's database is not the one it says it has."));
     }
+    // What was ended since must not come back to life.
+    let proofs = end_sessions(&fresh).await?;
     // Examining it may have left something beside it.
     settle_sqlite(&fresh).await?;
     let pictures = place_pictures(&manifest, &staging.0, data)?;
     let set_aside = set_aside(&database).await?;
     fs::rename(&fresh, &database).map_err(about(&database))?;
     File::open(data).and_then(|folder| folder.sync_all()).map_err(about(data))?;
-    Ok(Restored { made_at: manifest.made_at, pictures, set_aside })
+    Ok(Restored { made_at: manifest.made_at, pictures, set_aside, proofs })
 }
 
 /// Refuses a database that anybody uses: a server, or somebody in a terminal.

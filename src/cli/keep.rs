@@ -14,6 +14,9 @@ use crate::{
 /// What whoever runs the server writes by hand in the data folder.
 const OPERATORS: [&str; 2] = ["chat/tools.yaml", "chat/config.yaml"];
 
+/// What is told of API tokens that came back.
+const AS_THEN: &str = " as it did then: revoke on /account what should not.";
+
 /// Write the database and the pictures into one file, while a server goes on.
 #[derive(Debug, clap::Args)]
 pub struct BackupArgs {
@@ -108,8 +111,17 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     let aside = done
         .set_aside
         .map_or(String::new(), |file| format!(" What was there before is {}.", file.display()));
+    let ended = match done.proofs.ended {
+        0 => "",
+        _ => " Everybody is signed out, and links that nobody had used open nothing.",
+    };
+    let tokens = match done.proofs.tokens {
+        0 => String::new(),
+        1 => format!(" One API token works{AS_THEN}"),
+        tokens => format!(" {tokens} API tokens work{AS_THEN}"),
+    };
     told(&format!(
-        "Restored the backup of {} with {} into {}.{aside}",
+        "Restored the backup of {} with {} into {}.{aside}{ended}{tokens}",
         done.made_at.rfc3339(),
         match done.pictures {
             1 => "one picture".into(),

@@ -71,6 +71,32 @@ pub async fn examine_sqlite(file: &Path) -> Result<i64, StoreError> {
     Ok(migration.unwrap_or_default())
 }
 
+/// What of a database opens something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Proofs {
+    /// So many sessions, and links that waited, were ended.
+    pub ended: u64,
+    /// So many API tokens are left.
+    pub tokens: i64,
+}
+
+/// Ends all sessions in a database that nobody uses, and takes away all links that wait to be used.
+pub async fn end_sessions(file: &Path) -> Result<Proofs, StoreError> {
+    const KEPT: &str = "select count(*) from sqlite_schema where name = 'account_session'";
+    let mut wire = open(file).await?;
+    let mut proofs = Proofs::default();
+    // One may be from before there were accounts.
+    if sqlx::query_scalar::<_, i64>(KEPT).fetch_one(&mut wire).await? > 0 {
+        for sql in ["delete from account_session", "delete from account_link"] {
+            proofs.ended += sqlx::query(sql).execute(&mut wire).await?.rows_affected();
+        }
+        let count = sqlx::query_scalar("select count(*) from api_token");
+        proofs.tokens = count.fetch_one(&mut wire).await?;
+    }
+    wire.close().await?;
+    Ok(proofs)
+}
+
 /// Brings what stands beside the file into it, so that it can be moved as one.
 pub async fn settle_sqlite(file: &Path) -> Result<(), StoreError> {
     let mut wire = open(file).await?;

@@ -7,6 +7,12 @@ use std::{
     path::Path,
 };
 
+use greenroom::{
+    accounts::{Accounts, NewToken, Visitor},
+    changes::Scope,
+    domain::account::TokenScope,
+    store::Store,
+};
 use serde_json::{Value, json};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
@@ -205,6 +211,55 @@ async fn nobody_else_can_read_the_data() {
     fs::set_permissions(&database, fs::Permissions::from_mode(0o644)).unwrap();
     let _server = self::server(here, "data").await;
     assert_eq!(mode(&database), 0o600);
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_what_stands_beside_a_database_that_is_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let script = script(here, &json!([[{"text": "Hm."}]]));
+    let file = format!("sqlite:{}", here.join("elsewhere/x.db").display());
+    for (data, database) in [("one", file), ("two", crate::support::postgres_database().await)] {
+        let data = here.join(data);
+        let _server = Server::start_with(&data, &script, &[("DATABASE_URL", database)]).await;
+
+        assert_eq!(mode(&data), 0o700);
+        assert_eq!(mode(&data.join("pictures")), 0o700);
+    }
+}
+
+/// What was ended since the backup was made does not come back to life with it.
+#[tokio::test]
+async fn a_backup_that_comes_back_signs_nobody_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let add = ["user", "add", "ann", "--password-file", "password", "--data", "data"];
+    fs::write(here.join("password"), "correct horse\n").unwrap();
+    done(&greenroom(&add, here));
+    done(&greenroom(&["user", "invite", "--data", "data"], here));
+    let database = here.join("data/greenroom.db");
+    let store = Store::open_sqlite(&database).await.unwrap();
+    let accounts = Accounts::new(store.clone());
+    let ann = Scope { space: "home".into(), user: "ann".into() };
+    accounts.begin_session(&ann.user, &ann.space, None, &Visitor::default()).await.unwrap();
+    let program = NewToken { name: "a program".into(), scope: TokenScope::Read, days: 1 };
+    accounts.make_token(&ann, program, "").await.unwrap();
+    drop((accounts, store));
+    done(&greenroom(&["backup", "one.zip"], here));
+
+    let told = done(&greenroom(&["restore", "one.zip", "--data", "back"], here));
+
+    let says = "Everybody is signed out, and links that nobody had used open nothing. One API token works as it did \
+                then: revoke on /account what should not.";
+    assert!(told.contains(says), "{told}");
+    let accounts =
+        Accounts::new(Store::open_sqlite(&here.join("back/greenroom.db")).await.unwrap());
+    assert_eq!(accounts.sessions(&ann.user).await.unwrap(), []);
+    assert_eq!(accounts.links(&ann).await.unwrap(), []);
+    assert_eq!(accounts.tokens(&ann.user).await.unwrap().len(), 1);
+    // Where they were, nothing was ended.
+    let accounts = Accounts::new(Store::open_sqlite(&database).await.unwrap());
+    assert_eq!(accounts.sessions(&ann.user).await.unwrap().len(), 1);
 }
 
 #[test]
