@@ -150,7 +150,7 @@ pub struct ServeArgs {
 
     /// The file with what seals keys that are pasted into the settings [default: seal.key in the data
     /// folder]. Several servers on one database need the same.
-    #[arg(long, env = "GREENROOM_SEAL_KEY_FILE")]
+    #[arg(long, env = "GREENROOM_SEAL_KEY_FILE", value_parser = path_or_none())]
     pub seal_key_file: Option<PathBuf>,
 
     /// What owners of Spaces may set about services.
@@ -242,19 +242,23 @@ pub enum ConfigError {
     /// Anybody on the network could use it.
     #[error(
         "{0} can be reached from other machines, and nobody would have to sign in. Make an account and \
-         say so:\n  greenroom user add NAME\n  greenroom --addr {0} --auth accounts --public-host HOST\n\
-         Or listen on loopback (--addr 127.0.0.1:3000), and use an SSH tunnel to reach it from elsewhere."
+         say so:\n  greenroom user add NAME\n  greenroom --addr {0} --auth accounts --public-host HOST \
+         --trusted-proxy IP\nwith the address of the proxy that encrypts, if there is one. Or listen on loopback (--addr 127.0.0.1:3000), and use an SSH tunnel to reach it from elsewhere."
     )]
     Exposed(SocketAddr),
     /// Nobody could say which host names are ours.
     #[error(
         "{0} can be reached from other machines. Say under which host name:\n  \
-         greenroom --addr {0} --auth accounts --public-host HOST"
+         greenroom --addr {0} --auth accounts --public-host HOST --trusted-proxy IP\n\
+         with the address of the proxy that encrypts, if there is one."
     )]
     Unnamed(SocketAddr),
     /// What is said of who may come in makes no sense.
     #[error("{0}")]
     Access(&'static str),
+    /// A proxy is named by what is no address.
+    #[error("--trusted-proxy: {0}.")]
+    Proxy(String),
     /// The database's address is of no known kind.
     #[error("DATABASE_URL must begin with postgres:// or sqlite:, and this begins with “{0}”.")]
     UnknownDatabase(String),
@@ -322,7 +326,8 @@ impl ServeArgs {
         };
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let otlp = otlp::otlp(self.otlp, is_set)?;
-        let seal_key_file = self.seal_key_file.unwrap_or_else(|| self.data.join("seal.key"));
+        let seal_key_file = self.seal_key_file.filter(|file| !file.as_os_str().is_empty());
+        let seal_key_file = seal_key_file.unwrap_or_else(|| self.data.join("seal.key"));
         Ok(Config {
             addr,
             database,

@@ -1,13 +1,15 @@
 //! How this server lets people in. Decided once, when it starts or when its database is there.
 
 use std::{
-    net::IpAddr,
     sync::{Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use super::Secret;
-use crate::{domain::error::ApiError, store::Holders};
+use crate::{
+    domain::{error::ApiError, internet::Network},
+    store::Holders,
+};
 
 const RECHECK: Duration = Duration::from_secs(30);
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -50,7 +52,7 @@ pub struct Access {
     /// How browsers reach it.
     pub transport: Transport,
     /// Whose word about addresses and people is taken.
-    pub trusted: Vec<IpAddr>,
+    pub trusted: Vec<Network>,
     /// How often it is looked whether whoever listens to a stream is still welcome.
     pub recheck: Duration,
     /// How long a client may be silent while it sends a body, and how far it may fall behind a slow line.
@@ -61,7 +63,7 @@ pub struct Access {
 
 impl Access {
     /// Access that is decided on later.
-    pub fn undecided(transport: Transport, trusted: Vec<IpAddr>) -> Self {
+    pub fn undecided(transport: Transport, trusted: Vec<Network>) -> Self {
         let (mode, entrance) = (OnceLock::new(), Mutex::default());
         Self { mode, transport, trusted, recheck: RECHECK, body_time: BODY_TIME, entrance }
     }

@@ -1,11 +1,9 @@
 //! Who may come in: what an operator says of it, and what of that makes sense.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    path::PathBuf,
-};
+use std::{net::SocketAddr, path::PathBuf};
 
-use super::ConfigError;
+use super::{ConfigError, path_or_none};
+use crate::domain::internet::Network;
 
 /// How people come in, as it is typed.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -20,16 +18,16 @@ pub struct AccessArgs {
     #[arg(long = "public-host", env = "GREENROOM_PUBLIC_HOST", value_delimiter = ',')]
     pub public_hosts: Vec<String>,
 
-    /// The address of a proxy whose word is taken for where requests come from.
+    /// The address of a proxy whose word is taken for where requests come from, or its network (10.0.0.0/8).
     #[arg(long = "trusted-proxy", env = "GREENROOM_TRUSTED_PROXY", value_delimiter = ',')]
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<String>,
 
     /// The header in which that proxy names who asks, for --auth proxy.
     #[arg(long, env = "GREENROOM_PROXY_USER_HEADER")]
     pub proxy_user_header: Option<String>,
 
     /// A file with the password of the account “owner”, which is made or changed to have it.
-    #[arg(long, env = "GREENROOM_OWNER_PASSWORD_FILE")]
+    #[arg(long, env = "GREENROOM_OWNER_PASSWORD_FILE", value_parser = path_or_none())]
     pub owner_password_file: Option<PathBuf>,
 
     /// How many connections are held at once; further ones wait [default: 4096].
@@ -60,7 +58,7 @@ pub struct AccessConfig {
     /// Whether they are reached encrypted.
     pub encrypted: bool,
     /// The proxies whose word is taken.
-    pub trusted: Vec<IpAddr>,
+    pub trusted: Vec<Network>,
     /// The header in which they name who asks, in small letters; empty without one.
     pub user_header: String,
     /// Where the password of the account “owner” is.
@@ -75,6 +73,11 @@ const MAX_CONNECTIONS: usize = 4096;
 pub fn access(mut args: AccessArgs, addr: SocketAddr) -> Result<AccessConfig, ConfigError> {
     let refuse = |rule| Err(ConfigError::Access(rule));
     let is_local = addr.ip().is_loopback();
+    // A variable that is set to nothing is not set.
+    args.public_hosts.retain(|host| !host.is_empty());
+    args.trusted_proxies.retain(|proxy| !proxy.is_empty());
+    let trusted = args.trusted_proxies.iter().map(|proxy| proxy.trim().parse());
+    let trusted: Vec<Network> = trusted.collect::<Result<_, _>>().map_err(ConfigError::Proxy)?;
     // Whoever says under which name others reach it means that they sign in.
     if !is_local && args.auth.is_none() && !args.public_hosts.is_empty() {
         args.auth = Some(Auth::Accounts);
@@ -87,8 +90,7 @@ pub fn access(mut args: AccessArgs, addr: SocketAddr) -> Result<AccessConfig, Co
         return Err(ConfigError::Unnamed(addr));
     }
     let user_header = args.proxy_user_header.unwrap_or_default().trim().to_ascii_lowercase();
-    if args.auth == Some(Auth::Proxy) && (user_header.is_empty() || args.trusted_proxies.is_empty())
-    {
+    if args.auth == Some(Auth::Proxy) && (user_header.is_empty() || trusted.is_empty()) {
         return refuse("--auth proxy needs --trusted-proxy IP and --proxy-user-header NAME.");
     }
     if args.auth != Some(Auth::Proxy) && !user_header.is_empty() {
@@ -119,9 +121,9 @@ pub fn access(mut args: AccessArgs, addr: SocketAddr) -> Result<AccessConfig, Co
         auth: args.auth,
         hosts,
         encrypted,
-        trusted: args.trusted_proxies.into_iter().map(|proxy| proxy.to_canonical()).collect(),
+        trusted,
         user_header,
-        owner_password_file: args.owner_password_file,
+        owner_password_file: args.owner_password_file.filter(|file| !file.as_os_str().is_empty()),
         max_connections,
     })
 }
@@ -168,7 +170,7 @@ mod tests {
         assert_eq!((known.auth, known.encrypted), (None, false));
         let plain = meant("192.168.0.2:80", accounts(&["http://nas.local"])).unwrap();
         assert_eq!((plain.hosts, plain.encrypted), (vec!["nas.local".into()], false));
-        for odd in ["", "a/b", "a b", "https://"] {
+        for odd in ["a/b", "a b", "https://"] {
             assert!(meant("127.0.0.1:1", accounts(&[odd])).is_err(), "{odd}");
         }
     }
@@ -190,6 +192,25 @@ mod tests {
         assert!(proxy(&["10.0.0.1"], Some("Remote User")).is_err());
         let meant = proxy(&["::ffff:10.0.0.1"], Some("Remote-User")).unwrap();
         assert_eq!(meant.user_header, "remote-user");
-        assert_eq!(meant.trusted, ["10.0.0.1".parse::<IpAddr>().unwrap()]);
+        assert_eq!(meant.trusted, ["10.0.0.1".parse::<Network>().unwrap()]);
+        for odd in ["proxy", "10.0.0.0/33", "0.0.0.0/0", "10.0.0.0/", "10.0.0.0/8/8"] {
+            let told = proxy(&[odd], Some("Remote-User")).unwrap_err();
+            assert!(told.contains("--trusted-proxy") && told.contains(odd), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_to_nothing_is_not_set() {
+        let nothing = AccessArgs {
+            public_hosts: vec![String::new()],
+            trusted_proxies: vec![String::new()],
+            owner_password_file: Some(PathBuf::new()),
+            ..AccessArgs::default()
+        };
+
+        let unset = meant("127.0.0.1:3000", AccessArgs::default()).unwrap();
+        assert_eq!(meant("127.0.0.1:3000", nothing.clone()).unwrap(), unset);
+        // Nor is it a name under which others reach it.
+        assert!(meant("0.0.0.0:3000", nothing).is_err());
     }
 }

@@ -44,6 +44,25 @@ fn an_address_that_others_can_reach_is_refused_with_advice() {
 }
 
 #[test]
+fn what_is_set_to_nothing_is_not_set() {
+    #[derive(clap::Parser)]
+    struct Program {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+    let nothing = ["seal-key-file", "owner-password-file", "public-host", "trusted-proxy"];
+    let nothing = nothing.iter().map(|name| format!("--{name}="));
+    let line = ["greenroom".to_owned(), "--data=d".into()].into_iter().chain(nothing);
+
+    let program = <Program as clap::Parser>::try_parse_from(line).unwrap();
+
+    let config = program.serve.resolve().unwrap();
+    assert_eq!(config.seal_key_file, Path::new("d/seal.key"));
+    let AccessConfig { owner_password_file, hosts, trusted, .. } = config.access;
+    assert_eq!((owner_password_file, hosts, trusted), (None, Vec::new(), Vec::new()));
+}
+
+#[test]
 fn the_database_is_a_file_in_the_data_folder_unless_said_otherwise() {
     let database = |url| args(None, url).resolve().map(|config| config.database);
 

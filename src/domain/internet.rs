@@ -1,7 +1,10 @@
 //! Which addresses are those of the public internet: what is asked for by somebody who does not run the server
 //! reaches nothing nearer.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
 
 /// Ranges of IPv4 that are not the public internet: the first address and how many bits count.
 const PRIVATE_V4: [(Ipv4Addr, u32); 17] = [
@@ -33,6 +36,47 @@ const PRIVATE_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
+
+/// One address, or all that begin as it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    /// How many bits count.
+    bits: u32,
+}
+
+impl Network {
+    /// Whether an address is one of these.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let rest = |width: u32| width - self.bits;
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(ours), IpAddr::V4(other)) => {
+                (ours.to_bits() ^ other.to_bits()) >> rest(Ipv4Addr::BITS) == 0
+            }
+            (IpAddr::V6(ours), IpAddr::V6(other)) => {
+                (ours.to_bits() ^ other.to_bits()) >> rest(Ipv6Addr::BITS) == 0
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    /// `10.0.0.1` or `10.0.0.0/8`; never all addresses.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("“{text}” is no address such as 10.0.0.1, and no network such as 10.0.0.0/8")
+        };
+        let (address, bits) =
+            text.split_once('/').map_or((text, None), |(at, bits)| (at, Some(bits)));
+        let address = address.parse::<IpAddr>().map_err(|_| wrong())?.to_canonical();
+        let most = if address.is_ipv4() { Ipv4Addr::BITS } else { Ipv6Addr::BITS };
+        let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
+        if (1..=most).contains(&bits) { Ok(Self { address, bits }) } else { Err(wrong()) }
+    }
+}
 
 /// The addresses that are counted together with this one: whoever has one address of IPv6 has some billions of
 /// them.
@@ -71,6 +115,25 @@ pub fn is_public(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_is_all_addresses_that_begin_alike() {
+        let held = |network: &str, address: &str| {
+            network.parse::<Network>().unwrap().contains(address.parse().unwrap())
+        };
+
+        for (network, inside, outside) in [
+            ("10.0.0.1", "10.0.0.1", "10.0.0.2"),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.1", "::1"),
+            ("172.18.3.4/16", "172.18.255.255", "172.19.0.0"),
+            ("10.0.0.1/1", "127.255.255.255", "128.0.0.0"),
+            ("fd00::/8", "fdff::1", "fe00::"),
+            ("fd00::1", "fd00::1", "fd00::2"),
+        ] {
+            assert!(held(network, inside), "{network} {inside}");
+            assert!(!held(network, outside), "{network} {outside}");
+        }
+    }
 
     #[test]
     fn the_addresses_of_one_house_are_counted_together() {

@@ -1,7 +1,7 @@
 //! Finding out who asks, and letting them through or not. The one place where that is done, for pages, API,
 //! server functions, streams and files alike.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Once};
 
 use axum::{
     Json,
@@ -38,6 +38,8 @@ const FORWARDED_START: &str = "x-forwarded-";
 /// How the browser is connected to a proxy. Pages are told where they are by it, so that only a proxy that we
 /// trust may say it.
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
+/// Where a request came from before.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Where it is asked whether the server is alive.
 const ALIVE: &str = "/healthz";
@@ -77,6 +79,7 @@ pub async fn admit(
     let known = admitted(&state, &pace, &parts, &visit, class).await;
     if !is_trusted(&state, &parts) {
         parts.headers.remove(FORWARDED_PROTO);
+        tell_of_proxy(&state, &parts);
     }
     match known {
         Ok(caller) => {
@@ -101,6 +104,25 @@ pub async fn admit(
             }
         }
         Err(stopped) => turn_away(&state, &parts, stopped),
+    }
+}
+
+/// Tells the operator once of what may be a proxy that they did not name: all who come through it are taken for one
+/// stranger, and one who guesses passwords keeps all others out.
+fn tell_of_proxy(state: &AppState, parts: &Parts) {
+    static TOLD: Once = Once::new();
+    if let Some(peer) = parts.extensions.get::<Peer>()
+        && state.access.mode() == Some(&Mode::Accounts)
+        && parts.headers.contains_key(FORWARDED_FOR)
+    {
+        TOLD.call_once(|| {
+            let peer = peer.remote.ip().to_canonical();
+            tracing::warn!(
+                %peer,
+                "X-Forwarded-For came from an address that --trusted-proxy does not name: if it is your proxy's, all \
+                 who come through it count as one"
+            );
+        });
     }
 }
 
@@ -164,7 +186,7 @@ async fn admitted(
     {
         let reason = "This request was passed on by a proxy, and this server lets in whoever works on its \
              machine. To serve others, make an account (greenroom user add NAME) and start it with \
-             --auth accounts --public-host NAME.";
+             --auth accounts --public-host NAME --trusted-proxy IP, which is the proxy's address.";
         return Err(Stopped::Refused(ApiError::Denied { reason: reason.into() }));
     }
     if class == Class::Public {
@@ -207,6 +229,7 @@ async fn identify(
     mode: &Mode,
     parts: &Parts,
     visit: &Visit,
+    asks: Asks,
 ) -> Result<Caller, ApiError> {
     if let Mode::Proxy(_) = mode
         && !is_trusted(state, parts)
@@ -229,7 +252,6 @@ async fn identify(
             let name = parts.headers.get(header).and_then(|name| name.to_str().ok());
             let known = state.accounts.by_name(name.unwrap_or_default()).await?;
             known.ok_or_else(|| {
-    asks: Asks,
                 let reason = "The proxy names nobody who has an account here. \
                      Whoever runs the server can add one (greenroom user add NAME).";
                 ApiError::Denied { reason: reason.into() }
@@ -284,13 +306,13 @@ fn session_in(state: &AppState, parts: &Parts) -> Option<Secret> {
 
 fn is_trusted(state: &AppState, parts: &Parts) -> bool {
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.remote.ip().to_canonical());
-    peer.is_some_and(|peer| state.access.trusted.contains(&peer))
+    peer.is_some_and(|peer| state.access.trusted.iter().any(|network| network.contains(peer)))
 }
 
 /// From where a request comes: what a proxy says that we trust, or who is at the other end.
 fn address_of(state: &AppState, parts: &Parts) -> String {
     // The last one was added by the proxy itself; those before it may be made up.
-    let told = parts.headers.get_all("x-forwarded-for").iter().next_back();
+    let told = parts.headers.get_all(FORWARDED_FOR).iter().next_back();
     let told = told.and_then(|told| told.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.remote.ip().to_canonical());
     match told {

@@ -3,7 +3,6 @@
 
 use std::{
     io,
-    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -27,7 +26,10 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{Peer, counts::Counts, framing::Watched};
-use crate::domain::{error::ApiError, internet::neighbourhood};
+use crate::domain::{
+    error::ApiError,
+    internet::{Network, neighbourhood},
+};
 
 /// How many connections strangers from one address may have, or from one house with many of IPv6.
 const FROM_ONE_ADDRESS: usize = 256;
@@ -42,7 +44,7 @@ pub struct Room {
     /// From everywhere.
     pub most: usize,
     /// The proxies from which as many come as there are people behind them.
-    pub trusted: Vec<IpAddr>,
+    pub trusted: Vec<Network>,
     /// How long clients may take.
     pub patience: Patience,
 }
@@ -103,7 +105,7 @@ pub async fn serve(
             continue;
         };
         let ip = remote.ip().to_canonical();
-        let stranger = !ip.is_loopback() && !trusted.contains(&ip);
+        let stranger = !ip.is_loopback() && !trusted.iter().any(|network| network.contains(ip));
         let counted = match stranger.then(|| counts.count(neighbourhood(ip), FROM_ONE_ADDRESS)) {
             None => None,
             Some(Some(counted)) => Some(counted),

@@ -46,7 +46,16 @@ pub async fn settle(
         return Err(ServeError::Access(problem.into()));
     }
     match &mode {
-        Mode::Accounts => tracing::info!("people sign in with a name and a password"),
+        Mode::Accounts => {
+            tracing::info!("people sign in with a name and a password");
+            let is_proxied = config.encrypted || addr.ip().is_loopback();
+            if config.trusted.is_empty() && !config.hosts.is_empty() && is_proxied {
+                tracing::warn!(
+                    "no --trusted-proxy is named: behind a proxy everybody counts as one, and whoever guesses \
+                     passwords there keeps all others from signing in"
+                );
+            }
+        }
         Mode::Proxy(header) => tracing::info!(header, "people come in as the proxy says"),
         Mode::Local(Peers::Link) => print_entrance(&state.access, addr)?,
         Mode::Local(Peers::SameUser | Peers::Within) => {}

@@ -43,7 +43,9 @@ async fn what_a_proxy_passes_on_is_not_the_owners() {
             request.headers_mut().insert(name, "1.2.3.4".parse().unwrap());
             let answer = house.send(request).await;
             assert_eq!(answer.error(), error(403, "denied", ""), "{name} {path}");
-            assert!(answer.text.contains("greenroom user add"), "{}", answer.text);
+            for advice in ["greenroom user add", "--trusted-proxy"] {
+                assert!(answer.text.contains(advice), "{}", answer.text);
+            }
         }
     }
 }
@@ -143,23 +145,25 @@ async fn whoever_is_no_trusted_proxy_says_nothing_about_encryption() {
 #[tokio::test]
 async fn a_proxy_is_believed_if_it_is_the_one_that_is_trusted() {
     let plain = House::new().await;
-    plain.with_accounts(&[("ann", Role::Owner), ("eve", Role::Viewer)]).await;
-    let access = Access::undecided(Transport::Tls, vec!["10.0.0.1".parse().unwrap()]);
+    let mail = "ann.lee+work@example.org";
+    plain.with_accounts(&[("ann", Role::Owner), ("eve", Role::Viewer), (mail, Role::Viewer)]).await;
+    let trusted = ["10.0.0.1", "172.18.0.0/16"].map(|proxy| proxy.parse().unwrap());
+    let access = Access::undecided(Transport::Tls, trusted.into());
     access.decide(Mode::Proxy("remote-user".into()));
     let house = plain.with_access(access);
     let path = "/api/storage/personas";
 
     assert_eq!(from(&house, "10.0.0.1", path, &[("remote-user", "ann")]).await, 200);
-    assert_eq!(from(&house, "10.0.0.1", path, &[("remote-user", "nobody")]).await, 403);
-    assert_eq!(from(&house, "10.0.0.1", path, &[]).await, 403);
-    assert_eq!(from(&house, "10.0.0.2", path, &[("remote-user", "ann")]).await, 403);
-    assert_eq!(from(&house, "127.0.0.1", path, &[("remote-user", "ann")]).await, 403);
     assert_eq!(from(&house, "172.18.7.8", path, &[("remote-user", "ann")]).await, 200);
     assert_eq!(from(&house, "172.19.0.1", path, &[("remote-user", "ann")]).await, 403);
     // Most proxies call people by where their mail goes.
     let called = [("remote-user", "Ann.Lee+work@Example.org")];
     assert_eq!(from(&house, "10.0.0.1", path, &called).await, 200);
     assert_eq!(from(&house, "10.0.0.1", "/people", &called).await, 403);
+    assert_eq!(from(&house, "10.0.0.1", path, &[("remote-user", "nobody")]).await, 403);
+    assert_eq!(from(&house, "10.0.0.1", path, &[]).await, 403);
+    assert_eq!(from(&house, "10.0.0.2", path, &[("remote-user", "ann")]).await, 403);
+    assert_eq!(from(&house, "127.0.0.1", path, &[("remote-user", "ann")]).await, 403);
     assert_eq!(from(&house, "10.0.0.1", "/people", &[("remote-user", "eve")]).await, 403);
     assert_eq!(from(&house, "10.0.0.1", "/people", &[("remote-user", "ann")]).await, 200);
     // Whoever has no session of their own is not offered to work elsewhere with it.

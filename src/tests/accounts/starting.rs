@@ -37,6 +37,8 @@ fn it_is_not_exposed_by_mistake() {
         (&[][..], "greenroom user add"),
         (&["--auth", "local"], "greenroom user add"),
         (&["--auth", "accounts"], "--public-host"),
+        (&["--auth", "accounts"], "--trusted-proxy"),
+        (&[], "--trusted-proxy"),
         (&["--auth", "accounts", "--public-host", "g.test"], "greenroom user add"),
         (&["--public-host", "g.test"], "greenroom user add"),
         (&["--auth", "local", "--public-host", "g.test"], "greenroom user add"),
@@ -69,6 +71,56 @@ async fn once_there_is_an_account_people_sign_in_from_anywhere() {
     assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
 }
 
+/// Behind one, all who come count as one address: one of them who guesses passwords keeps the others out.
+#[tokio::test]
+async fn a_proxy_that_nobody_named_is_told_of_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("password"));
+    std::fs::write(&file, "correct horse\n").unwrap();
+    let add = ["user", "add", "ann", "--password-file", file.to_str().unwrap()];
+    assert!(greenroom(&data, &add).status.success());
+    let log = folder.path().join("log");
+    for (trusted, at_start, later) in [("", 1, 1), ("127.0.0.1", 0, 0)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom"));
+        command.args(["serve", "--addr", "127.0.0.1:0", "--public-host", "g.test"]);
+        command.env("GREENROOM_TRUSTED_PROXY", trusted).arg("--data").arg(&data);
+        let server =
+            Server::run_telling(command, std::fs::File::create(&log).unwrap().into()).await;
+
+        let words = "GET /login HTTP/1.1\r\nHost: g.test\r\nX-Forwarded-For: 1.2.3.4\r\n\
+                     Connection: close\r\n\r\n";
+        for _ in 0..2 {
+            let address = server.address().to_owned();
+            let sent = tokio::task::spawn_blocking(move || sent_raw(&address, words.as_bytes()));
+            let answer = sent.await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        }
+
+        drop(server);
+        let told = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(told.matches("no --trusted-proxy is named").count(), at_start, "{told}");
+        assert_eq!(told.matches("X-Forwarded-For came from").count(), later, "{told}");
+    }
+}
+
+/// What waiting does not help against ends the start, also where a database is waited for.
+#[tokio::test]
+async fn a_password_file_that_cannot_be_read_ends_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    for database in [String::new(), crate::support::postgres_database().await] {
+        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_greenroom"));
+        command.args(["serve", "--addr", "127.0.0.1:0", "--data"]).arg(folder.path());
+        command.env("DATABASE_URL", &database).kill_on_drop(true);
+        command.env("GREENROOM_OWNER_PASSWORD_FILE", folder.path().join("nowhere"));
+
+        let ended = tokio::time::timeout(PATIENCE, command.output()).await;
+
+        let ended = ended.expect("it is tried for ever").unwrap();
+        assert_eq!(ended.status.code(), Some(78), "{}", told(&ended));
+        assert!(told(&ended).contains("cannot be read"), "{}", told(&ended));
+    }
+}
+
 #[test]
 fn accounts_are_made_by_whoever_runs_the_server() {
     let folder = tempfile::tempdir().unwrap();
@@ -88,6 +140,9 @@ fn accounts_are_made_by_whoever_runs_the_server() {
     let (_, listed) = user(&["list"]);
     assert!(listed.contains("ann: owner of home\n"), "{listed}");
     assert!(listed.contains("eve: viewer of home (cannot sign in"), "{listed}");
+    let (made, said) = user(&["add", "Bo.Lee@Example.org", "--role", "viewer", "--no-password"]);
+    assert!(made && said.contains("bo.lee@example.org is viewer of home"), "{said}");
+    assert!(user(&["remove", "bo.lee@example.org"]).0);
     assert!(user(&["passwd", "eve", "--password-file", file]).0);
     assert!(user(&["invite", "--role", "viewer"]).1.contains("/invite/"));
     assert!(user(&["reset", "eve"]).1.contains("/reset/"));
@@ -140,9 +195,6 @@ async fn a_password_file_makes_the_owner_sign_in() {
     let own = rustix::process::geteuid().as_raw();
     assert!(asked_by(own, server.address()).contains(" 401 "));
 }
-    let (made, said) = user(&["add", "Bo.Lee@Example.org", "--role", "viewer", "--no-password"]);
-    assert!(made && said.contains("bo.lee@example.org is viewer of home"), "{said}");
-    assert!(user(&["remove", "bo.lee@example.org"]).0);
 
 /// What comes back, until the server closes the connection.
 fn sent_raw(address: &str, words: &[u8]) -> String {
