@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{CANARY, Stage, patient, wire};
 use crate::{
     fake_service::{FakeService, Reply},
+    hostile::collected,
     support::{House, error},
 };
 
@@ -117,6 +118,24 @@ async fn a_key_itself_is_not_taken_where_its_place_belongs() {
     assert!(services.contains("env:ANTHROPIC_API_KEY") && !services.contains(CANARY));
 }
 
+/// A program that reads a service, points it elsewhere and sends it back does not send its key there.
+#[tokio::test]
+async fn at_another_origin_the_place_of_a_key_is_said_anew() {
+    let stage = stage_with(&[], "env:ANTHROPIC_API_KEY").await;
+    let put = async |base_url: &str| {
+        let service = json!({"service": "anthropic", "label": "Anthropic", "dialect": "anthropic",
+                             "baseUrl": base_url, "keyRef": "env:ANTHROPIC_API_KEY"});
+        stage.call(Method::PUT, "/api/services", service).await.good()["keyRef"].clone()
+    };
+
+    assert_eq!(
+        put(&format!("http://{}/other/path", stage.fake.address)).await,
+        "env:ANTHROPIC_API_KEY"
+    );
+    assert_eq!(put("https://elsewhere.test").await, "");
+    assert_eq!(put("https://elsewhere.test").await, "env:ANTHROPIC_API_KEY");
+}
+
 #[tokio::test]
 async fn what_looks_like_a_variable_in_an_address_is_none() {
     let stage = Stage::new(CLAUDE).await;
@@ -164,6 +183,21 @@ async fn with_accounts_no_owner_sends_a_key_of_the_server_elsewhere_or_reaches_w
         let refused = put("mine", address, ["", ""]).await;
         assert_eq!(refused.error(), error(422, "invalid", "baseUrl"), "{address}");
     }
+    let mut refused = 0;
+    for address in collected("ssrf_urls.json", "payload") {
+        let answer = put("mine", &address, ["", ""]).await;
+        if answer.status.is_success() {
+            // A name, which is looked at when it is connected to.
+            let known: reqwest::Url = address.trim().parse().unwrap();
+            let host = known.host_str().unwrap();
+            let is_name = host.contains(|letter: char| letter.is_ascii_lowercase());
+            assert!(is_name && !host.starts_with('[') && !host.contains("localhost"), "{address}");
+        } else {
+            assert_eq!(answer.error(), error(422, "invalid", "baseUrl"), "{address}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 50, "only {refused} were refused");
     // What was set before is not asked any more.
     assert_ne!(stage.say("Hello").await.error(), "");
     assert_eq!(stage.fake.asked().len(), 0);
