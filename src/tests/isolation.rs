@@ -3,6 +3,7 @@
 mod bodies;
 mod forms;
 mod nested;
+mod queries;
 mod tools;
 
 use axum::http::Method;
