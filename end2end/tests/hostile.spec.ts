@@ -75,6 +75,34 @@ test("nothing that anybody wrote is run or loads anything @desktop", async ({ pa
   for (const id of [...ids, poisoned.id]) await request.delete(`/api/storage/personas/${id}`);
 });
 
+test("what was uploaded is saved and never opened as a page @desktop @script", async ({ page, request }) => {
+  const ran: string[] = [];
+  page.on("dialog", (dialog) => {
+    ran.push(dialog.message());
+    void dialog.dismiss();
+  });
+  const { id } = await persona(request, { name: "Keeper of files" });
+  const sessions = `/api/agents/${id}/playground/sessions`;
+  const session = await (await request.post(sessions, { data: {} })).json();
+  const active = {
+    "a.html": "<script>alert(1)</script>",
+    "b.svg": '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>',
+    "c.xhtml": '<html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>',
+    "d.xml": '<x:script xmlns:x="http://www.w3.org/1999/xhtml">alert(1)</x:script>',
+    "e.txt": "<script>alert(1)</script>",
+  };
+  for (const [name, content] of Object.entries(active)) {
+    const path = `${sessions}/${session.id}/files/${name}`;
+    expect((await request.put(path, { data: { content } })).ok(), name).toBe(true);
+    const saved = page.waitForEvent("download");
+    // What is saved is no page that one comes to.
+    await page.goto(path).catch(() => null);
+    expect((await saved).suggestedFilename()).toBe(name);
+  }
+  expect(ran).toEqual([]);
+  await request.delete(`/api/storage/personas/${id}`);
+});
+
 test("a name that was bent to this machine is not ours @desktop @script", async ({ baseURL }, info) => {
   const { port } = new URL(baseURL!);
   const usual = info.project.use.launchOptions ?? {};

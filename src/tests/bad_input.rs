@@ -1,6 +1,6 @@
 //! Collections of what breaks careless programs, sent to where people and programs write.
 
-use axum::http::Method;
+use axum::http::{HeaderValue, Method, header};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use greenroom::{
     agent::{Follows, NewSession},
@@ -69,10 +69,8 @@ async fn bodies_that_are_no_json_or_no_text_are_refused(house: House) {
         .into_iter()
         .map(|body| BASE64_STANDARD.decode(body).unwrap())
         .collect();
-    for line in collected("utf8_decoder.json", "line") {
-        let Some((_, hex)) = line.split_once("hex:") else { continue };
-        let bytes = hex.split_whitespace().filter_map(|byte| u8::from_str_radix(byte, 16).ok());
-        bodies.push([b"{\"title\": \"".to_vec(), bytes.collect(), b"\"}".to_vec()].concat());
+    for bytes in no_text() {
+        bodies.push([b"{\"title\": \"".to_vec(), bytes, b"\"}".to_vec()].concat());
     }
     for deep in ["[", "{\"a\":", "[{\"a\":"] {
         bodies.push(deep.repeat(100_000).into_bytes());
@@ -100,6 +98,56 @@ async fn bodies_that_are_no_json_or_no_text_are_refused(house: House) {
     // Nothing of it came through as anything but text.
     assert_eq!(house.get("/").await.status, 200);
     assert_eq!(house.get("/knowledge").await.status, 200);
+}
+
+/// Bytes that are no UTF-8, or barely.
+fn no_text() -> Vec<Vec<u8>> {
+    let lines = collected("utf8_decoder.json", "line");
+    let hex = lines.iter().filter_map(|line| Some(line.split_once("hex:")?.1));
+    let bytes = |hex: &str| {
+        let bytes = hex.split_whitespace().filter_map(|byte| u8::from_str_radix(byte, 16).ok());
+        bytes.collect()
+    };
+    hex.map(bytes).collect()
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_no_fault_in_headers_and_in_names_and_files_that_are_uploaded() {
+    let house = House::new().await;
+    let sessions = "/api/agents/code-reviewer/playground/sessions";
+    let session = house.call(Method::POST, sessions, json!({})).await.good();
+    let session = format!("{sessions}/{}", session["id"].as_str().unwrap());
+    let (mut headers, mut taken) = (0, 0);
+    for bytes in no_text() {
+        for name in ["authorization", "cookie", "referer", "user-agent"] {
+            let Ok(value) = HeaderValue::from_bytes(&bytes) else { continue };
+            let mut asked = request(Method::GET, "/api/storage/personas", None);
+            asked.headers_mut().insert(name, value);
+            let status = house.status(asked).await;
+            assert_eq!(status, 200, "{name}: {bytes:x?}");
+            headers += 1;
+        }
+        let quoted = |byte: &u8| !matches!(byte, b'"' | b'\\' | b'\r' | b'\n');
+        let name: Vec<u8> = bytes.iter().copied().filter(quoted).collect();
+        for (name, content) in [(&name[..], &b"x"[..]), (b"odd.bin", &bytes)] {
+            let head = b"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"";
+            let form = [head, name, b"\"\r\n\r\n", content, b"\r\n--b--\r\n"].concat();
+            let mut upload = request(Method::POST, &format!("{session}/upload"), Some(form));
+            let kind = HeaderValue::from_static("multipart/form-data; boundary=b");
+            upload.headers_mut().insert(header::CONTENT_TYPE, kind);
+            let sent = house.send(upload).await;
+            assert_eq!(sent.status, 303, "{bytes:x?}: {}", sent.text);
+        }
+        let files = house.get(&format!("{session}/files")).await.good();
+        for file in files["items"].as_array().unwrap() {
+            let address = format!("{session}/files/{}", escaped(file["path"].as_str().unwrap()));
+            let read = house.get(&address).await;
+            assert_eq!(read.status, 200, "{file}: {}", read.text);
+            assert_eq!(house.send(request(Method::DELETE, &address, None)).await.status, 204);
+            taken += 1;
+        }
+    }
+    assert!(headers > 100 && taken > 100, "{headers} headers and {taken} files were taken");
 }
 
 #[tokio::test]

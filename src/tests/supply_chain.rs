@@ -1,6 +1,6 @@
 //! What the program is built from: the lists of `deny.toml`, held against the lock file.
 
-use std::{collections::BTreeSet, fs, process::Command};
+use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use serde_json::Value;
 
@@ -104,9 +104,20 @@ fn no_version_is_left_open() {
 
 #[test]
 fn everything_may_be_given_away() {
+    let browser = ["--no-default-features", "--features", "hydrate"];
+    for (platform, features) in
+        [("x86_64-unknown-linux-gnu", &[][..]), ("wasm32-unknown-unknown", &browser)]
+    {
+        assert_eq!(not_to_be_given_away(platform, features), Vec::<String>::new(), "{platform}");
+    }
+}
+
+/// What is in the program for this platform under a licence that is not allowed.
+fn not_to_be_given_away(platform: &str, features: &[&str]) -> Vec<String> {
     let told = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--locked", "--offline"])
-        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args(["--filter-platform", platform])
+        .args(features)
         .output()
         .unwrap();
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
@@ -117,16 +128,43 @@ fn everything_may_be_given_away() {
         .iter()
         .map(|node| node["id"].as_str().unwrap())
         .collect();
+    assert!(used.len() > 100, "{platform}: {}", used.len());
     let allowed = list("allow");
-    let offenders: Vec<String> = told["packages"]
-        .as_array()
-        .unwrap()
-        .iter()
+    let packages = told["packages"].as_array().unwrap().iter();
+    packages
         .filter(|package| used.contains(package["id"].as_str().unwrap()))
         .filter(|package| !allows(&allowed, package["license"].as_str().unwrap_or_default()))
         .map(|package| format!("{} ({})", package["name"], package["license"]))
-        .collect();
+        .collect()
+}
 
+/// What a page shows and runs comes from this server: it works where there is no network, and tells nobody who looks.
+#[test]
+fn nothing_of_a_page_comes_from_elsewhere() {
+    let mut folders: Vec<PathBuf> = ["src/app", "style", "public"].map(PathBuf::from).into();
+    let (mut read, mut offenders) = (0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            // Pictures and fonts lead nowhere.
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            read += 1;
+            for before in
+                ["src=\"", "href=\"", "action=\"", "url(", "url(\"", "url('", "@import \""]
+            {
+                for there in ["http:", "https:", "//"] {
+                    if text.contains(&format!("{before}{there}")) {
+                        offenders.push(format!("{}: {before}{there}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+
+    assert!(read > 100, "only {read} files were read");
     assert_eq!(offenders, Vec::<String>::new());
 }
 

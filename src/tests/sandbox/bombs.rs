@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use greenroom::sandbox::{End, Limit, Outcome, limits};
 
 use super::{printed, run};
@@ -96,6 +97,26 @@ async fn what_prints_too_much_is_stopped_with_what_it_printed_first() {
         assert_eq!(outcome.end, End::Stopped(Limit::Output), "{program}");
         assert_eq!(outcome.stdout.len() + outcome.stderr.len(), limits::OUTPUT_BYTES);
     }
+}
+
+#[tokio::test]
+async fn twenty_at_once_end_and_harm_none_beside_them() {
+    let bombs = [
+        "x = bytearray(10 ** 9)",
+        "def f(): return f()\nf()",
+        "while True: print('x' * 1000)",
+        "import json\njson.loads('[' * 1_000_000)",
+    ];
+    let ended = (0..20).map(|at| run(bombs[at % bombs.len()]));
+    let beside = (0..5).map(|_| printed("print(6 * 7)"));
+
+    let (ended, beside) = tokio::join!(join_all(ended), join_all(beside));
+
+    for (at, outcome) in ended.iter().enumerate() {
+        assert_ne!(outcome.end, End::Exit(0), "{}", bombs[at % bombs.len()]);
+        assert!(outcome.wall_time < LATE, "{at} took {:?}", outcome.wall_time);
+    }
+    assert_eq!(beside, ["42\n"; 5]);
 }
 
 #[tokio::test]
