@@ -15,7 +15,7 @@ use crate::{
 const OPERATORS: [&str; 2] = ["chat/tools.yaml", "chat/config.yaml"];
 
 /// What is told of API tokens that came back.
-const AS_THEN: &str = " as it did then: revoke on /account what should not.";
+const GOOD_AGAIN: &str = "good as of then: revoke on /account what should not be.";
 
 /// Write the database and the pictures into one file, while a server goes on.
 #[derive(Debug, clap::Args)]
@@ -117,8 +117,8 @@ pub async fn restore(args: RestoreArgs) -> Result<Exit, Failure> {
     };
     let tokens = match done.proofs.tokens {
         0 => String::new(),
-        1 => format!(" One API token works{AS_THEN}"),
-        tokens => format!(" {tokens} API tokens work{AS_THEN}"),
+        1 => format!(" One API token is {GOOD_AGAIN}"),
+        tokens => format!(" {tokens} API tokens are {GOOD_AGAIN}"),
     };
     told(&format!(
         "Restored the backup of {} with {} into {}.{aside}{ended}{tokens}",

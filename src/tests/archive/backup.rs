@@ -249,8 +249,8 @@ async fn a_backup_that_comes_back_signs_nobody_in() {
 
     let told = done(&greenroom(&["restore", "one.zip", "--data", "back"], here));
 
-    let says = "Everybody is signed out, and links that nobody had used open nothing. One API token works as it did \
-                then: revoke on /account what should not.";
+    let says = "Everybody is signed out, and links that nobody had used open nothing. One API token is good as \
+                of then: revoke on /account what should not be.";
     assert!(told.contains(says), "{told}");
     let accounts =
         Accounts::new(Store::open_sqlite(&here.join("back/greenroom.db")).await.unwrap());
