@@ -100,6 +100,23 @@ async fn bodies_that_are_no_json_or_no_text_are_refused(house: House) {
     assert_eq!(house.get("/knowledge").await.status, 200);
 }
 
+/// A form of another site can send text, and cannot say that it is JSON.
+#[tokio::test]
+async fn a_body_that_may_be_left_out_says_that_it_is_json_too() {
+    let house = House::new().await;
+    for (path, without) in [
+        ("/api/pending-changes/none/approve", 404),
+        ("/api/pending-changes/none/reject", 404),
+        ("/api/storage/personas/optimist/publication", 200),
+    ] {
+        let mut asked = request(Method::POST, path, Some(b"{}".to_vec()));
+        asked.headers_mut().remove(header::CONTENT_TYPE);
+        assert_eq!(house.send(asked).await.status, 415, "{path}");
+        let left_out = house.send(request(Method::POST, path, None)).await;
+        assert_eq!(left_out.status, without, "{path}: {}", left_out.text);
+    }
+}
+
 /// Bytes that are no UTF-8, or barely.
 fn no_text() -> Vec<Vec<u8>> {
     let lines = collected("utf8_decoder.json", "line");
