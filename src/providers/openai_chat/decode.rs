@@ -46,6 +46,10 @@ struct Delta {
     tool_calls: Option<Vec<Piece>>,
 }
 
+/// How services say that an answer came to its own end.
+const WHOLE: [&str; 7] =
+    ["stop", "stop_sequence", "tool_calls", "function_call", "end_turn", "eos", "eos_token"];
+
 /// Words, which Mistral sends as typed pieces.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -186,8 +190,7 @@ impl Chunks {
         }
         let finish = self.finish.take().ok_or_else(failure::truncated)?;
         self.tags.end(&mut self.writing);
-        let is_whole =
-            matches!(finish.as_str(), "stop" | "tool_calls" | "function_call" | "end_turn" | "eos");
+        let is_whole = WHOLE.contains(&finish.as_str());
         let ending = if is_whole { Ending::Whole } else { Ending::Cut };
         let details = std::mem::take(&mut self.details).carried();
         // What was cut off lacks its signature, and would be refused.

@@ -190,7 +190,8 @@ fn a_call_that_the_limit_cut_off_stays_text() {
 /// A call was run with no arguments when its answer broke off for a reason of which nobody had heard.
 #[test]
 fn only_an_answer_that_is_whole_has_its_calls_run() {
-    let whole = ["stop", "tool_calls", "function_call", "end_turn", "eos"];
+    let whole =
+        ["stop", "stop_sequence", "tool_calls", "function_call", "end_turn", "eos", "eos_token"];
     for reason in whole {
         let answer = answer(&[call(0, "c", "look", json!("")), finish(reason), done()]);
         assert_eq!(answer.called(), [called("look", json!({}), "c")], "{reason}");
