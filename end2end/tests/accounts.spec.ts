@@ -75,7 +75,7 @@ test("an owner invites a viewer, who looks and changes nothing", async ({ page, 
     await fits(page);
     expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
   }
-  const asked = { personaId: "optimist", message: "Change the name to Zed" };
+  const asked = { personaId: "skeptic", message: "Change the name to Zed" };
   const answer = await page.request.post(`${base}/api/persona-agent/chat`, { data: asked });
   expect(await answer.text()).toContain('"type":"done"');
   const context = await browser.newContext({ javaScriptEnabled });

@@ -176,7 +176,7 @@ test("an answer whose stream is lost is followed again", async ({ page, request 
   const { id } = await withInputs(request, [long]);
   await open(page, `/personas/${id}`);
   let refused = 0;
-  await page.route("**/api/runs/*/events", (route) =>
+  await page.route("**/rail/answers/*", (route) =>
     refused++ === 0 ? route.fulfill({ status: 503, body: "Not now." }) : route.continue(),
   );
   // What cannot be asked for either is asked for again.
