@@ -76,6 +76,20 @@ test("a click inside pins it, and a click away, Esc or its button hide it", asyn
   await expect(page.locator("#composer-words")).toBeFocused();
 });
 
+test("what is clicked beside a panel that stands there hears of it, though the page moves", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await shown(page, "pinned");
+  const place = (await page.getByRole("link", { name: "Workbench" }).boundingBox())!;
+  await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+  await page.mouse.down();
+  await shown(page, "pinned");
+  await page.mouse.up();
+  await shown(page, "hidden");
+  await expect(page.getByRole("navigation", { name: "Workbench" })).toBeVisible();
+});
+
 test("a panel that shows itself is hidden by a click away, Esc or its button, and then counts what is new", async ({ page, request }) => {
   const { id } = await persona(request);
   await page.clock.install();

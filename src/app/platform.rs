@@ -53,7 +53,7 @@ pub use here::{
 };
 pub use rail::{
     Following, act_on_card, drafts_told_of, from_right, hear_news, hold_pointer, in_rail, is_in,
-    load_earlier_in_sight, marked_text, measure_bar, note, noted, on_pointer_down, post,
+    load_earlier_in_sight, marked_text, measure_bar, note, noted, on_click, on_pointer_down, post,
     press_in_rail, put_draft, rail_content, read_number, remember, resize_rail, send_words,
     show_rail, waits_in_rail, widest_rail,
 };

@@ -86,10 +86,18 @@ impl Talk {
         Effect::new(move |_| {
             live.on(move |news| talk.hear(&news));
             talk.recall();
+            let away = StoredValue::new(false);
             platform::on_pointer_down(move |event| {
-                if platform::is_in(event, "#rail") {
+                let inside = platform::is_in(event, "#rail");
+                if inside {
                     talk.on(Event::ClickedInside);
-                } else if !platform::is_in(event, "#bar, .notices, dialog") {
+                }
+                away.set_value(!inside && !platform::is_in(event, "#bar, .notices, dialog"));
+            });
+            // The page gets the panel's room: what was pressed must not move away before it is clicked.
+            platform::on_click(move || {
+                if away.get_value() {
+                    away.set_value(false);
                     talk.on(Event::ClickedAway);
                 }
             });

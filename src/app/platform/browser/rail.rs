@@ -343,6 +343,12 @@ pub fn on_pointer_down(act: impl Fn(&web_sys::Event) + 'static) {
     on_cleanup(move || listener.remove());
 }
 
+/// Calls back for every click, once whatever was clicked has heard of it.
+pub fn on_click(act: impl Fn() + 'static) {
+    let listener = window_event_listener(ev::click, move |_| act());
+    on_cleanup(move || listener.remove());
+}
+
 /// What is marked on the page: in the field that the cursor leaves, or in its text. Browsers keep what was once
 /// marked in every other field.
 pub fn marked_text(left: Option<EventTarget>) -> String {

@@ -64,6 +64,9 @@ pub fn is_in(_: &leptos::web_sys::Event, _: &str) -> bool {
 /// Nobody presses on the server.
 pub fn on_pointer_down(_: impl Fn(&leptos::web_sys::Event) + 'static) {}
 
+/// Nobody clicks on the server.
+pub fn on_click(_: impl Fn() + 'static) {}
+
 /// There is no bar to measure.
 pub fn measure_bar() {}
 
