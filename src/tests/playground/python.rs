@@ -159,8 +159,11 @@ async fn others_are_answered_while_programs_run_without_end(house: House) {
         assert_eq!(playing.get("/playground/tinker").await.status, 200);
     }
 
+    // All that while the programs went on.
     for session in &sessions {
-        playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await;
+        let stopped =
+            playing.call(Method::POST, &format!("{home}/{session}/stop"), json!({})).await;
+        assert_eq!(stopped.good()["run"]["status"], "stopped");
     }
 }
 
