@@ -93,6 +93,7 @@ pub use rerun::Rerun;
 pub use room::Guards;
 pub use session_again::Again;
 pub use session_talk::{Follows, SessionPath};
+use session_waiting::WaitingRoom;
 pub use talk::{Listener, Talk};
 pub use talk_files::{TalkFile, TalkedFile};
 use tokio::sync::Semaphore;
@@ -178,8 +179,8 @@ struct Shared {
     collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
     lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
-    /// Room for what waits for an answer in a session.
-    waiting: Mutex<HashMap<(SpaceId, ConversationId), Weak<Semaphore>>>,
+    /// Where sessions keep what waits for an answer.
+    waiting: Mutex<HashMap<(SpaceId, ConversationId), Weak<WaitingRoom>>>,
     /// The versions of personas that roleplay data is drawn from, or was in vain.
     drawings: Mutex<HashSet<(SpaceId, PersonaId, Revision)>>,
 }

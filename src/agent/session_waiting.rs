@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 use super::{Agent, editor::check_words, runs::was_in_the_way, session_talk::Follows};
 use crate::{
@@ -13,9 +13,16 @@ use crate::{
     },
 };
 
+/// Where a session keeps what waits for an answer.
+pub(super) struct WaitingRoom {
+    places: Arc<Semaphore>,
+    /// Whose turn it is: all at once would hold every connection to the database, and none would get on.
+    turn: Mutex<()>,
+}
+
 impl Agent {
-    /// Says something in a session once the answer that is being given is there. It is said also when whoever
-    /// says it is gone by then, as long as this server goes on.
+    /// Says something in a session once the answer that is being given is there, and what waited before it was
+    /// said. It is said also when whoever says it is gone by then, as long as this server goes on.
     pub async fn say_next_in_session(
         &self,
         scope: &Scope,
@@ -25,12 +32,13 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(&words)?;
         let (agent, scope, session) = (self.clone(), scope.clone(), session.clone());
-        let place = self.waiting_room(&scope, &session.id).try_acquire_owned().map_err(|_| {
+        let room = self.waiting_room(&scope, &session.id);
+        let place = room.places.clone().try_acquire_owned().map_err(|_| {
             let reason = format!("{MAX_WAITING} messages wait already. Let one be answered first.");
             ApiError::NotNow { reason }
         })?;
         let saying = tokio::spawn(async move {
-            let _place = place;
+            let (_place, _turn) = (place, room.turn.lock().await);
             let said = agent.say_after(&scope, &session, &words, follows).await;
             if let Err(error) = &said {
                 tracing::warn!(%error, session = %session.id, "what waited for an answer was not said");
@@ -66,15 +74,15 @@ impl Agent {
         }
     }
 
-    /// Where a session keeps what waits for an answer.
-    fn waiting_room(&self, scope: &Scope, id: &ConversationId) -> Arc<Semaphore> {
+    fn waiting_room(&self, scope: &Scope, id: &ConversationId) -> Arc<WaitingRoom> {
         let mut rooms = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         rooms.retain(|_, room| room.strong_count() > 0);
         let key = (scope.space.clone(), id.clone());
         if let Some(room) = rooms.get(&key).and_then(Weak::upgrade) {
             return room;
         }
-        let room = Arc::new(Semaphore::new(MAX_WAITING));
+        let places = Arc::new(Semaphore::new(MAX_WAITING));
+        let room = Arc::new(WaitingRoom { places, turn: Mutex::default() });
         rooms.insert(key, Arc::downgrade(&room));
         room
     }
