@@ -85,7 +85,8 @@ struct ServiceWish {
     /// Its address; for OpenAI's dialects with the `/v1` at the end.
     base_url: String,
     /// Where its key is found: `env:NAME`, `file:/path`, nothing when it needs none, or `sealed:…` to
-    /// keep the one that was pasted. At another origin what was known is forgotten: said once more, it goes there.
+    /// keep the one that was pasted. Whoever names it here sends it to this address, also where it
+    /// was read from another one.
     #[serde(default)]
     key_ref: String,
     /// A key to keep sealed, instead of saying where it is. It belongs to this address's origin, and is
@@ -129,7 +130,7 @@ async fn list_services(desk: Desk) -> Result<Json<Services>, ApiError> {
 async fn put_service(desk: Desk, Body(wish): Body<ServiceWish>) -> Result<Json<Service>, ApiError> {
     let ServiceWish { service, label, dialect, base_url, key_ref, key } = wish;
     let service = Service { service, label, dialect, base_url, key_ref };
-    Ok(Json(desk.agent.put_service_shown(&desk.scope, service, key.trim()).await?))
+    Ok(Json(desk.agent.put_service_with(&desk.scope, service, key.trim()).await?))
 }
 
 async fn delete_service(desk: Desk, Params(named): Params<ServiceName>) -> Result<(), ApiError> {

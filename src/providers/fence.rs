@@ -132,9 +132,11 @@ impl Fence {
         if self.allowed.hosts.iter().any(is_allowed) {
             return Some(Reach::Everywhere);
         }
+        // A name may end in the dot that stands for the root of all.
+        let name = host.trim_end_matches('.');
         match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
             Ok(address) => is_public(address).then_some(Reach::Public),
-            Err(_) if host == "localhost" || host.ends_with(".localhost") => None,
+            Err(_) if name == "localhost" || name.ends_with(".localhost") => None,
             Err(_) => Some(Reach::Public),
         }
     }

@@ -118,24 +118,6 @@ async fn a_key_itself_is_not_taken_where_its_place_belongs() {
     assert!(services.contains("env:ANTHROPIC_API_KEY") && !services.contains(CANARY));
 }
 
-/// A program that reads a service, points it elsewhere and sends it back does not send its key there.
-#[tokio::test]
-async fn at_another_origin_the_place_of_a_key_is_said_anew() {
-    let stage = stage_with(&[], "env:ANTHROPIC_API_KEY").await;
-    let put = async |base_url: &str| {
-        let service = json!({"service": "anthropic", "label": "Anthropic", "dialect": "anthropic",
-                             "baseUrl": base_url, "keyRef": "env:ANTHROPIC_API_KEY"});
-        stage.call(Method::PUT, "/api/services", service).await.good()["keyRef"].clone()
-    };
-
-    assert_eq!(
-        put(&format!("http://{}/other/path", stage.fake.address)).await,
-        "env:ANTHROPIC_API_KEY"
-    );
-    assert_eq!(put("https://elsewhere.test").await, "");
-    assert_eq!(put("https://elsewhere.test").await, "env:ANTHROPIC_API_KEY");
-}
-
 #[tokio::test]
 async fn what_looks_like_a_variable_in_an_address_is_none() {
     let stage = Stage::new(CLAUDE).await;
