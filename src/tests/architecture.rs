@@ -22,7 +22,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("traces", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("jobs", &["domain", "store", "providers", "changes", "search", "agent"]),
     ("archive", &["domain", "store", "changes", "agent"]),
-    ("config", &[]),
+    ("config", &["domain"]),
     (
         "state",
         &[

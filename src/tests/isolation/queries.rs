@@ -28,15 +28,24 @@ async fn named_in_queries(house: &House) -> BTreeSet<(String, String)> {
         let parameters = methods["get"]["parameters"].as_array().into_iter().flatten();
         for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
             let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
-            // Numbers, choices and what is said or not name nothing.
-            let kind = &schema["type"];
-            let is_text = kind == "string" || kind == &json!(["string", "null"]);
-            if is_text && schema["enum"].is_null() && !PLAIN.contains(&name) {
+            if is_word(&document, schema) && !PLAIN.contains(&name) {
                 found.insert((path.clone(), name.to_owned()));
             }
         }
     }
     found
+}
+
+/// Whether any word may stand there. Numbers, choices and what is said or not name nothing.
+fn is_word(document: &Value, schema: &Value) -> bool {
+    if let Some(at) = schema["$ref"].as_str() {
+        return is_word(document, document.pointer(at.trim_start_matches('#')).unwrap());
+    }
+    if let Some(all) = schema["anyOf"].as_array() {
+        return all.iter().any(|one| is_word(document, one));
+    }
+    let kind = &schema["type"];
+    (kind == "string" || kind == &json!(["string", "null"])) && schema["enum"].is_null()
 }
 
 /// Things of a house by what they are called, with these words in all of them.
@@ -111,7 +120,6 @@ impl Things {
         let id = match path {
             path if path.starts_with("/api/conversations") => &self.talk,
             path if path.starts_with("/api/chats") => &self.chat,
-            path if path.contains("test-inputs") => self.test.as_str(),
             _ => self.persona.as_str(),
         };
         path.replace("{testInputId}", self.test.as_str())
