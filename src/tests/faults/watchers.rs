@@ -18,7 +18,7 @@ const WATCHERS: usize = 2000;
 /// What each of them may take of the server's memory: what they have not taken, and what a connection costs.
 const BYTES_EACH: usize = (64 + 32) * 1024;
 /// What half of them are told and do not read: many times as much.
-const BYTES_TOLD: usize = 1024 * 1024;
+const BYTES_TOLD: usize = 512 * 1024;
 /// So often something is told that the others do not read.
 const RENAMES: usize = 50;
 
@@ -36,8 +36,8 @@ async fn two_thousand_who_never_read_slow_nobody_and_cost_little() {
     setrlimit(Resource::Nofile, limit).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let text = "word ".repeat(200);
-    let long = json!([[{"repeat": {"times": 1_000_000, "text": text, "every_ms": 10}}]]);
+    let text = "word ".repeat(1000);
+    let long = json!([[{"repeat": {"times": 1_000_000, "text": text, "every_ms": 50}}]]);
     let server = Server::start(&data, &script(folder.path(), &long)).await;
     let said = json!({"personaId": "optimist", "message": "Tell me everything."});
     let mut asking = server.send("POST", "/api/persona-agent/chat", Some(&said)).await;
