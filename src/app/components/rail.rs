@@ -92,7 +92,11 @@ impl Talk {
                 if inside {
                     talk.on(Event::ClickedInside);
                 }
-                away.set_value(!inside && !platform::is_in(event, "#bar, .notices, dialog"));
+                // What shows it is pressed while it is hidden.
+                let open = talk.panel.read_untracked().shown != Shown::Hidden;
+                away.set_value(
+                    open && !inside && !platform::is_in(event, "#bar, .notices, dialog"),
+                );
             });
             // The page gets the panel's room: what was pressed must not move away before it is clicked.
             platform::on_click(move || {
