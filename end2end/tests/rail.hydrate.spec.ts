@@ -180,7 +180,7 @@ test("a stream that is refused is not the end of the answer, and what was said s
   await expect(rail(page).locator(".turn").last()).toContainText(name);
   await expect(page.locator("#composer").getByRole("button", { name: "Stop" })).toHaveCount(0);
 
-  await page.route("**/rail?*", (route) => route.abort(), { times: 1 });
+  await page.route("**/rail?*", (route) => route.abort());
   await say(page, "Thanks");
   await expect(page.locator(".notices")).toContainText("could not be reached");
   await expect(rail(page).locator(".turn").nth(1)).toContainText(name);
