@@ -36,6 +36,7 @@ mod manager;
 mod moments;
 mod notes;
 mod once;
+mod places;
 mod playground;
 mod prompt;
 mod queue;
@@ -69,7 +70,7 @@ mod window;
 use std::{
     collections::{HashMap, HashSet},
     fmt::Debug,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -86,6 +87,7 @@ use log::Log;
 use notes::Sights;
 pub use notes::{Sight, is_from_elsewhere};
 pub use once::Words;
+use places::Places;
 pub use playground::{NewSession, SessionDraft};
 pub use queue::NextChange;
 pub use relay::{Node, Relay, RelayError};
@@ -178,9 +180,9 @@ struct Shared {
     /// Who is told of runs that ended.
     collector: OnceLock<Arc<dyn Collector>>,
     /// Where the test runs of a persona stand in line.
-    lines: Mutex<HashMap<(SpaceId, PersonaId), Weak<Semaphore>>>,
+    lines: Places<PersonaId, Semaphore>,
     /// Where sessions keep what waits for an answer.
-    waiting: Mutex<HashMap<(SpaceId, ConversationId), Weak<WaitingRoom>>>,
+    waiting: Places<ConversationId, WaitingRoom>,
     /// The versions of personas that roleplay data is drawn from, or was in vain.
     drawings: Mutex<HashSet<(SpaceId, PersonaId, Revision)>>,
 }
@@ -223,8 +225,8 @@ impl Agent {
             ledger: budgets::Ledger::default(),
             sights: Sights::default(),
             collector: OnceLock::new(),
-            lines: Mutex::default(),
-            waiting: Mutex::default(),
+            lines: Places::default(),
+            waiting: Places::default(),
             drawings: Mutex::default(),
         };
         let agent = Self { shared: Arc::new(shared) };

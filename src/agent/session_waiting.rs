@@ -1,16 +1,13 @@
 //! What is said in a session while an answer is being given, and waits for it.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::Arc;
 
 use tokio::sync::{Mutex, Semaphore};
 
 use super::{Agent, editor::check_words, runs::was_in_the_way, session_talk::Follows};
 use crate::{
     changes::Scope,
-    domain::{
-        error::ApiError, id::ConversationId, line::MAX_WAITING, playground::PlaygroundSession,
-        run::Run,
-    },
+    domain::{error::ApiError, line::MAX_WAITING, playground::PlaygroundSession, run::Run},
 };
 
 /// Where a session keeps what waits for an answer.
@@ -18,6 +15,12 @@ pub(super) struct WaitingRoom {
     places: Arc<Semaphore>,
     /// Whose turn it is: all at once would hold every connection to the database, and none would get on.
     turn: Mutex<()>,
+}
+
+impl WaitingRoom {
+    fn new() -> Self {
+        Self { places: Arc::new(Semaphore::new(MAX_WAITING)), turn: Mutex::default() }
+    }
 }
 
 impl Agent {
@@ -32,7 +35,7 @@ impl Agent {
     ) -> Result<Run, ApiError> {
         check_words(&words)?;
         let (agent, scope, session) = (self.clone(), scope.clone(), session.clone());
-        let room = self.waiting_room(&scope, &session.id);
+        let room = self.shared.waiting.of(&scope.space, &session.id, WaitingRoom::new);
         let place = room.places.clone().try_acquire_owned().map_err(|_| {
             let reason = format!("{MAX_WAITING} messages wait already. Let one be answered first.");
             ApiError::NotNow { reason }
@@ -72,18 +75,5 @@ impl Agent {
                 said => return said,
             }
         }
-    }
-
-    fn waiting_room(&self, scope: &Scope, id: &ConversationId) -> Arc<WaitingRoom> {
-        let mut rooms = self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        rooms.retain(|_, room| room.strong_count() > 0);
-        let key = (scope.space.clone(), id.clone());
-        if let Some(room) = rooms.get(&key).and_then(Weak::upgrade) {
-            return room;
-        }
-        let places = Arc::new(Semaphore::new(MAX_WAITING));
-        let room = Arc::new(WaitingRoom { places, turn: Mutex::default() });
-        rooms.insert(key, Arc::downgrade(&room));
-        room
     }
 }

@@ -1,6 +1,6 @@
 //! Running test inputs: the persona speaks, without tools, as it is at its present version.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -76,15 +76,7 @@ impl Agent {
 
     /// Where the test runs of a persona stand in line.
     fn line(&self, scope: &Scope, persona: &PersonaId) -> Arc<Semaphore> {
-        let mut lines = self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.retain(|_, line| line.strong_count() > 0);
-        let key = (scope.space.clone(), persona.clone());
-        if let Some(line) = lines.get(&key).and_then(Weak::upgrade) {
-            return line;
-        }
-        let line = Arc::new(Semaphore::new(AT_ONCE));
-        lines.insert(key, Arc::downgrade(&line));
-        line
+        self.shared.lines.of(&scope.space, persona, || Semaphore::new(AT_ONCE))
     }
 
     /// What a persona speaks with: its prompt, and no tools.

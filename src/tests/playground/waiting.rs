@@ -2,16 +2,30 @@
 
 use axum::http::Method;
 use futures::{FutureExt, future::join_all};
-use greenroom::{agent::Follows, domain::line::MAX_WAITING};
+use greenroom::{
+    agent::Follows,
+    domain::{line::MAX_WAITING, playground::PlaygroundSession},
+};
 use serde_json::{Value, json};
 
 use super::{read, script, tinker, words};
-use crate::support::{House, on_both, request};
+use crate::support::{Events, House, on_both, request};
 
 on_both!(
     what_waits_for_an_answer_is_said_though_nobody_waits_any_more,
     so_many_wait_for_an_answer_and_all_of_them_are_said,
 );
+
+/// A session in which an answer is being given, and whoever listens to it.
+async fn begun(playing: &House, home: &str) -> (PlaygroundSession, Events) {
+    let body = words("Hi").to_string().into_bytes();
+    let mut first =
+        playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
+    first.until("text-delta").await;
+    let id = first.headers["greenroom-session-id"].to_str().unwrap().into();
+    let (agent, scope) = (&playing.state.agent, &playing.state.scope);
+    (agent.session(scope, &"tinker".into(), &id).await.unwrap(), first)
+}
 
 /// What waited for an answer was lost when its page was closed, and a plain form was refused.
 async fn what_waits_for_an_answer_is_said_though_nobody_waits_any_more(house: House) {
@@ -21,13 +35,9 @@ async fn what_waits_for_an_answer_is_said_though_nobody_waits_any_more(house: Ho
         json!([{"text": "Still."}]),
         json!([{"text": "And yes."}]),
     ]));
-    let body = words("Hi").to_string().into_bytes();
-    let mut first =
-        playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
-    first.until("text-delta").await;
-    let session = first.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+    let (known, _first) = begun(&playing, &home).await;
+    let session = known.id.to_string();
     let (agent, scope) = (&playing.state.agent, &playing.state.scope);
-    let known = agent.session(scope, &"tinker".into(), &session.as_str().into()).await.unwrap();
 
     let waiting = agent.say_next_in_session(scope, &known, "Are you there?".into(), Follows::Leaf);
     assert!(waiting.now_or_never().is_none(), "the answer is still being given");
@@ -62,13 +72,9 @@ async fn so_many_wait_for_an_answer_and_all_of_them_are_said(house: House) {
     let mut answers = vec![json!([{"text": "I begin"}, "stall"])];
     answers.extend((0..MAX_WAITING).map(|_| json!([{"text": "Yes."}])));
     let playing = house.playing(&script(&answers));
-    let body = words("Hi").to_string().into_bytes();
-    let mut first =
-        playing.stream(request(Method::POST, &format!("{home}/chat"), Some(body))).await;
-    first.until("text-delta").await;
-    let session = first.headers["greenroom-session-id"].to_str().unwrap().to_owned();
+    let (known, _first) = begun(&playing, &home).await;
+    let session = known.id.to_string();
     let (agent, scope) = (&playing.state.agent, &playing.state.scope);
-    let known = agent.session(scope, &"tinker".into(), &session.as_str().into()).await.unwrap();
     let wait = |words: String| agent.say_next_in_session(scope, &known, words, Follows::Leaf);
 
     let mut waiting: Vec<_> =
