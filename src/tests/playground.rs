@@ -1,5 +1,6 @@
 //! The playground: sessions, what is said in them, and the files that follow their branches.
 
+mod again;
 mod files;
 mod python;
 mod rerun;
