@@ -2,6 +2,7 @@
 
 mod conversation;
 mod corpus;
+mod document;
 mod elsewhere;
 mod outcomes;
 mod rail;

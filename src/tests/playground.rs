@@ -5,6 +5,7 @@ mod files;
 mod python;
 mod rerun;
 mod sessions;
+mod shown;
 mod talking;
 mod waiting;
 
