@@ -48,3 +48,16 @@ fn rounds() -> usize {
     let wanted = std::env::var("GREENROOM_TEST_KILLS").ok();
     wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(12)
 }
+
+/// Places that look like chance, and are the same ones each time.
+struct Chance(u64);
+
+impl Chance {
+    /// The next place, below this.
+    fn below(&mut self, most: usize) -> usize {
+        let Self(seed) = self;
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*seed >> 33) as usize % most
+    }
+}

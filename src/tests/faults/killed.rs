@@ -15,7 +15,7 @@ use greenroom::{
 };
 use serde_json::{Value, json};
 
-use super::{brief, invariants, rounds};
+use super::{Chance, brief, invariants, rounds};
 use crate::restart::{Server, arguments, script};
 
 /// How many drafts are decided at once.
@@ -44,7 +44,7 @@ async fn killed_while_drafts_are_accepted_each_is_accepted_whole_or_not_at_all()
     let (data, script) = (folder.path().join("data"), brief(folder.path()));
     let file = data.join("greenroom.db");
     drop(Server::start(&data, &script).await);
-    let (mut told, mut seed) = (0, 7_u64);
+    let (mut told, mut chance) = (0, Chance(7));
     for round in 0..rounds() {
         propose(&file, 24).await;
         let mut server = Server::start(&data, &script).await;
@@ -56,8 +56,7 @@ async fn killed_while_drafts_are_accepted_each_is_accepted_whole_or_not_at_all()
             .map(|draft| draft["id"].as_str().unwrap().to_owned())
             .collect();
         // Somewhere in the middle, each time somewhere else.
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let kill_after = (seed >> 33) as usize % 20;
+        let kill_after = chance.below(20);
         let asked = &server;
         let accept = |id: String| async move {
             let path = format!("/api/pending-changes/{id}/approve");
@@ -95,7 +94,8 @@ async fn killed_while_drafts_are_accepted_each_is_accepted_whole_or_not_at_all()
 async fn killed_while_the_tables_are_brought_up_to_date_it_goes_on_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let script = brief(folder.path());
-    for round in 1..=i64::try_from(rounds()).unwrap().min(newest_migration()) {
+    let apart = newest_migration() / i64::try_from(rounds()).unwrap() + 1;
+    for round in (1..=newest_migration()).rev().step_by(usize::try_from(apart).unwrap()) {
         let data = folder.path().join(format!("data-{round}"));
         let file = data.join("greenroom.db");
         let mut process = Command::new(env!("CARGO_BIN_EXE_greenroom"))
@@ -143,14 +143,36 @@ async fn killed_in_the_middle_of_answers_it_keeps_what_was_asked_and_answers_aga
     let data = folder.path().join("data");
     let endless = json!([[{"repeat": {"times": 1_000_000, "text": "word ", "every_ms": 1}}]]);
     let script = script(folder.path(), &endless);
-    let mut said = 0;
-    for round in 0..rounds() {
+    let (mut said, mut chance) = (0, Chance(11));
+    let mut broken: Option<String> = None;
+    for _ in 0..rounds() {
         let mut server = Server::start(&data, &script).await;
-        let mut chat = server.chat("Tell me everything.").await;
-        chat.words(1 + round % 7).await;
+        // What broke off last time can be repeated at once; every other time something new is said.
+        let run = match broken.take() {
+            Some(run) => {
+                let path = format!("/api/runs/{run}/retry");
+                let (status, again) = server.ask("POST", &path, Some(&json!({}))).await;
+                assert_eq!(status, 201, "{again}");
+                let again: Value = serde_json::from_str(&again).unwrap();
+                let run = again["id"].as_str().unwrap().to_owned();
+                server.watch(&run).await.words(chance.below(40)).await;
+                run
+            }
+            None => {
+                said += 1;
+                let mut chat = server.chat("Tell me everything.").await;
+                chat.words(chance.below(40)).await;
+                let history = "/api/persona-agent/history?personaId=optimist";
+                let run = server.get(history).await["runId"].as_str().unwrap().to_owned();
+                broken = Some(run.clone());
+                run
+            }
+        };
         server.kill();
-        said += 1;
-        invariants::hold(&data.join("greenroom.db")).await;
+        let file = data.join("greenroom.db");
+        invariants::hold(&file).await;
+        let left = "select count(*) from run where status in ('queued', 'running')";
+        assert!(invariants::number(&file, left).await <= 1, "{run}");
     }
 
     let server = Server::start(&data, &script).await;
