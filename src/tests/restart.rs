@@ -171,6 +171,11 @@ impl Server {
         let said = json!({"personaId": persona, "message": message});
         Chat { stream: self.send("POST", "/api/persona-agent/chat", Some(&said)).await }
     }
+
+    /// Follows a run from its beginning.
+    pub async fn watch(&self, run: &str) -> Chat {
+        Chat { stream: self.send("GET", &format!("/api/runs/{run}/events"), None).await }
+    }
 }
 
 /// A chat that is being answered.
@@ -195,9 +200,12 @@ impl Chat {
         let mut words = Vec::with_capacity(deltas);
         while words.len() < deltas {
             let event = self.next().await;
-            if event["type"] == "text_delta" {
-                words.push((Instant::now(), event["content"].as_str().unwrap().to_owned()));
-            }
+            let told = match event["type"].as_str() {
+                Some("text_delta") => &event["content"],
+                Some("text") => &event["delta"],
+                _ => continue,
+            };
+            words.push((Instant::now(), told.as_str().unwrap().to_owned()));
         }
         words
     }

@@ -155,13 +155,13 @@ async fn killed_in_the_middle_of_answers_it_keeps_what_was_asked_and_answers_aga
                 assert_eq!(status, 201, "{again}");
                 let again: Value = serde_json::from_str(&again).unwrap();
                 let run = again["id"].as_str().unwrap().to_owned();
-                server.watch(&run).await.words(chance.below(40)).await;
+                server.watch(&run).await.words(1 + chance.below(40)).await;
                 run
             }
             None => {
                 said += 1;
                 let mut chat = server.chat("Tell me everything.").await;
-                chat.words(chance.below(40)).await;
+                chat.words(1 + chance.below(40)).await;
                 let history = "/api/persona-agent/history?personaId=optimist";
                 let run = server.get(history).await["runId"].as_str().unwrap().to_owned();
                 broken = Some(run.clone());
