@@ -210,6 +210,9 @@ pub struct Turn {
     pub part: Part,
 }
 
+/// What is said below an answer that did not come to its end, when nobody knows why any more.
+pub const BROKE_OFF: &str = "It was stopped or broke off.";
+
 impl Message {
     /// The flat entries of this message.
     pub fn turns(&self) -> impl Iterator<Item = Turn> + '_ {
@@ -229,5 +232,10 @@ impl Message {
             PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
         });
         words.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Whether this is an answer that did not come to its end, as one that is still being given.
+    pub fn broke_off(&self) -> bool {
+        self.role == Role::Assistant && self.run_id.is_some() && self.stop.is_none()
     }
 }

@@ -2,13 +2,16 @@
 
 use serde::Serialize;
 
-use crate::domain::{
-    id::{ConversationId, RunId},
-    run::{Spent, told_price, told_time},
-    terminal::short,
+use crate::{
+    cli::tui::clean::{fit, padded, width},
+    domain::{
+        id::{ConversationId, RunId},
+        run::{Spent, told_price, told_time},
+        terminal::short,
+    },
 };
 
-/// How much of an answer's first line is shown.
+/// How many columns of an answer's first line are shown.
 const FIRST_LINE: usize = 60;
 /// The widest that another column gets.
 const MAX_WIDTH: usize = 28;
@@ -218,8 +221,8 @@ impl Row {
 fn drawn(rows: &[Row]) -> String {
     let mut widths = vec![0; rows.iter().map(|row| row.fields.len()).max().unwrap_or_default()];
     for row in rows {
-        for (width, field) in widths.iter_mut().zip(&row.fields) {
-            *width = (*width).max(field.chars().count());
+        for (widest, field) in widths.iter_mut().zip(&row.fields) {
+            *widest = (*widest).max(width(field));
         }
     }
     // The last column is cut already, and nothing follows it.
@@ -229,8 +232,7 @@ fn drawn(rows: &[Row]) -> String {
     let mut lines = Vec::new();
     for row in rows {
         let fields = row.fields.iter().zip(widths.iter().copied());
-        let line: Vec<String> =
-            fields.map(|(field, width)| format!("{:width$}", shortened(field, width))).collect();
+        let line: Vec<String> = fields.map(|(field, width)| padded(field, width)).collect();
         lines.push(line.join("  ").trim_end().to_owned());
         lines.extend(row.below.iter().cloned());
     }
@@ -240,15 +242,7 @@ fn drawn(rows: &[Row]) -> String {
 fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain: String = line.chars().filter(|letter| !letter.is_control()).collect();
-    shortened(&plain, FIRST_LINE)
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{cut}…")
+    fit(&plain, FIRST_LINE)
 }
 
 #[cfg(test)]

@@ -3,14 +3,17 @@
 use serde_json::json;
 
 use super::follow::{Form, notice, print_line};
-use crate::domain::{
-    id::ConversationId,
-    message::{Message, Role},
-    terminal::{TerminalSession, TerminalTalk},
+use crate::{
+    cli::tui::clean::{fit, padded, width},
+    domain::{
+        id::ConversationId,
+        message::{BROKE_OFF, Message, Role},
+        terminal::{TerminalSession, TerminalTalk},
+    },
 };
 
-/// How wide a description may be in the table.
-const DESCRIPTION_CHARS: usize = 40;
+/// How many columns a description may take in the table.
+const DESCRIPTION_COLUMNS: usize = 40;
 /// How much of a message is shown when a session is taken up again.
 const SHOWN_CHARS: usize = 2000;
 
@@ -44,7 +47,7 @@ fn row(session: &TerminalSession, current: Option<&ConversationId>) -> [String; 
     [
         session.id.to_string(),
         session.created_at.readable(),
-        cut(&session.description, DESCRIPTION_CHARS),
+        fit(&session.description, DESCRIPTION_COLUMNS),
         session.turns.to_string(),
         if is_current { "*" } else { "" }.to_owned(),
     ]
@@ -54,10 +57,10 @@ fn row(session: &TerminalSession, current: Option<&ConversationId>) -> [String; 
 fn table(rows: &[[String; 5]]) -> Vec<String> {
     let heads = ["ID", "CREATED", "DESCRIPTION", "TURNS", "CURRENT"].map(str::to_owned);
     let all = || std::iter::once(&heads).chain(rows);
-    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
+    let widest = |column: usize| all().map(|row| width(&row[column])).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(widest);
     let line = |row: &[String; 5]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(widths).map(|(cell, width)| padded(cell, width));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     all().map(line).collect()
@@ -95,7 +98,9 @@ fn shown(message: &Message) -> String {
         Role::User => ">",
         Role::Assistant => "<",
     };
-    format!("{who} {}", cut(message.text().trim(), SHOWN_CHARS))
+    let words = cut(message.text().trim(), SHOWN_CHARS);
+    let ending = if message.broke_off() { format!("\n  ({BROKE_OFF})") } else { String::new() };
+    format!("{who} {words}{ending}")
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -117,6 +122,7 @@ mod tests {
         let rows = [
             ["a1".into(), "today".into(), "Größe".into(), "3".into(), "*".into()],
             ["b2".into(), "yesterday".into(), String::new(), "12".into(), String::new()],
+            ["c3".into(), "today".into(), "日本語".into(), "1".into(), String::new()],
         ];
 
         assert_eq!(
@@ -125,6 +131,7 @@ mod tests {
                 "ID  CREATED    DESCRIPTION  TURNS  CURRENT",
                 "a1  today      Größe        3      *",
                 "b2  yesterday               12",
+                "c3  today      日本語       1",
             ]
         );
         assert_eq!(cut("abcdef", 4), "abc…");

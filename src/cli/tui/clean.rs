@@ -210,6 +210,13 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
+/// The same in just so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    let text = fit(text, columns);
+    let gap = " ".repeat(columns.saturating_sub(width(&text)));
+    text + &gap
+}
+
 /// The letter as all terminals agree how wide it is. They quarrel about emoji that are joined, tinted
 /// or asked for by a mark, so these are shown apart and plain; what is copied or sent keeps them.
 fn agreed(letter: &str) -> Cow<'_, str> {

@@ -7,7 +7,7 @@ use ratatui::{
 
 use crate::domain::{
     error::ApiError,
-    message::{Message, PartBody, Role, ToolCall, ToolResult},
+    message::{BROKE_OFF, Message, PartBody, Role, ToolCall, ToolResult},
     run::{RunStatus, StopReason},
 };
 
@@ -36,6 +36,8 @@ pub enum Details {
 pub enum Ending {
     /// A person stopped it.
     Stopped,
+    /// It did not come to its end; why is not known any more.
+    BrokeOff,
     /// It could not go on.
     Failed(String),
 }
@@ -65,9 +67,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A message that ended as messages do.
+    /// A message that is being said, or ended as messages do.
     pub fn new(message: Message) -> Self {
         Self { message, ending: None }
+    }
+
+    /// A message as it was kept.
+    pub fn kept(message: Message) -> Self {
+        let ending = message.broke_off().then_some(Ending::BrokeOff);
+        Self { message, ending }
     }
 
     /// All that may be read in it, for a search.
@@ -117,13 +125,16 @@ impl Entry {
             Some(Ending::Stopped) => {
                 out.extend(plain("Stopped. What was said is kept.", columns, theme.quiet()));
             }
+            Some(Ending::BrokeOff) => out.extend(plain(BROKE_OFF, columns, theme.quiet())),
             Some(Ending::Failed(why)) => out.extend(plain(why, columns, theme.wrong())),
             None => {}
         }
         let cut = match self.message.stop {
+            // How it ended is said already.
+            _ if self.ending.is_some() => None,
             Some(StopReason::MaxTokens) => Some("The answer is cut off: it came to its limit."),
-            Some(StopReason::Limit) if self.ending.is_none() => Some("A limit was reached."),
-            Some(StopReason::Other) if self.ending.is_none() => Some("The model stopped here."),
+            Some(StopReason::Limit) => Some("A limit was reached."),
+            Some(StopReason::Other) => Some("The model stopped here."),
             Some(StopReason::Refusal) => Some("The model refused."),
             Some(StopReason::ContextExceeded) => {
                 Some("The conversation is longer than the model can read.")
@@ -132,9 +143,7 @@ impl Entry {
                 StopReason::EndTurn
                 | StopReason::StopSequence
                 | StopReason::ToolUse
-                | StopReason::PauseTurn
-                | StopReason::Limit
-                | StopReason::Other,
+                | StopReason::PauseTurn,
             )
             | None => None,
         };

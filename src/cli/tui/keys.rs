@@ -20,7 +20,7 @@ use crate::cli::{exit::Exit, stage::NOTHING_DECIDED};
 /// How many lines the wheel scrolls at once, and Ctrl with an arrow.
 const FEW_LINES: isize = 3;
 /// What is told while older messages are searched.
-const LOOKING_UP: &str = "Looking further up…";
+pub(super) const LOOKING_UP: &str = "Looking further up…";
 
 impl State {
     /// Takes a key.
@@ -72,6 +72,7 @@ impl State {
     pub(super) fn paste(&mut self, text: String) -> Vec<Effect> {
         match &mut self.over {
             Over::Review(review) => review.paste(text),
+            Over::Sessions(sessions) => sessions.paste(&text),
             Over::Models(Models { list: Some(list) }) => {
                 list.narrow(Edit::Insert(super::clean::clean_line(&text)));
             }
@@ -83,7 +84,7 @@ impl State {
                     return self.look();
                 }
             },
-            Over::Help(_) | Over::Sessions(_) | Over::Models(_) => {}
+            Over::Help(_) | Over::Models(_) => {}
         }
         Vec::new()
     }

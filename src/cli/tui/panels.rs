@@ -19,16 +19,41 @@ use super::{
     input::Shown,
     list::{List, Listed},
     models::Models,
-    render::{put, typed},
+    render::{long_notice, put, typed},
     review::{self, Review},
     sessions::{self, Sessions},
     state::{Over, State, Tone},
     theme::Theme,
 };
 
+/// Holds to what there is what somebody scrolled further.
+pub fn settle(state: &mut State, area: Rect) {
+    let inside = above_keys(state, area);
+    let theme = state.theme;
+    match &mut state.over {
+        Over::Help(from) => {
+            let lines = key_lines(usize::from(inside.width), theme).len();
+            let last = lines.saturating_sub(usize::from(inside.height));
+            *from = (*from).min(u16::try_from(last).unwrap_or(u16::MAX));
+        }
+        Over::Review(open) => {
+            if let Some(page) = Page::of(inside, open, theme) {
+                open.scrolled = page.scrolled;
+            }
+        }
+        Over::Nothing | Over::Sessions(_) | Over::Models(_) => {}
+    }
+}
+
+/// Where a panel stands, above the line of keys or what is told instead.
+fn above_keys(state: &State, area: Rect) -> Rect {
+    let told = u16::try_from(long_notice(state, area).len().max(1)).unwrap_or(u16::MAX);
+    Rect { height: area.height.saturating_sub(told), ..area }
+}
+
 /// Draws what is open, with a line of keys at the bottom.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, over: &Over, state: &State) {
-    let inside = Rect { height: area.height.saturating_sub(1), ..area };
+    let inside = above_keys(state, area);
     let hint = match over {
         Over::Nothing => return,
         Over::Help(from) => {
@@ -48,6 +73,13 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, over: &Over, state: &State) {
             open.hint().to_owned()
         }
     };
+    let long = long_notice(state, area);
+    if !long.is_empty() {
+        for (row, line) in (inside.height..).zip(&long) {
+            put(frame, area, row, line);
+        }
+        return;
+    }
     let (told, style) = match &state.notice {
         Some((text, Tone::Wrong)) => (text.clone(), state.theme.wrong()),
         Some((text, Tone::Quiet)) => (text.clone(), state.theme.text()),
@@ -62,8 +94,7 @@ fn heading(frame: &mut Frame<'_>, area: Rect, text: &str, theme: Theme) {
     put(frame, area, 0, &Line::styled(fit(text, usize::from(area.width)), theme.heading()));
 }
 
-fn keys(frame: &mut Frame<'_>, area: Rect, from: u16, theme: Theme) {
-    let columns = usize::from(area.width);
+fn key_lines(columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let room = if columns < 60 { 13 } else { 22 };
     let mut lines = Vec::new();
     for (key, does) in KEYS {
@@ -85,9 +116,13 @@ fn keys(frame: &mut Frame<'_>, area: Rect, from: u16, theme: Theme) {
         let pieces = [(does.to_owned(), theme.text())];
         lines.extend(super::wrap::wrap(&pieces, columns, &margin, super::wrap::Breaks::Words));
     }
+    lines
+}
+
+fn keys(frame: &mut Frame<'_>, area: Rect, from: u16, theme: Theme) {
+    let lines = key_lines(usize::from(area.width), theme);
     let rows = usize::from(area.height);
-    let from = usize::from(from).min(lines.len().saturating_sub(rows));
-    for (row, line) in (0..).zip(lines.iter().skip(from).take(rows)) {
+    for (row, line) in (0..).zip(lines.iter().skip(usize::from(from)).take(rows)) {
         put(frame, area, row, line);
     }
 }
@@ -204,29 +239,55 @@ fn model_row(model: &Model, current: bool, names: usize, columns: usize) -> Stri
     fit(&format!("{mark} {:<names$}  {told}", clean_line(&model.id)), columns)
 }
 
+/// A draft as it is shown, and where.
+struct Page {
+    area: Rect,
+    lines: Vec<Line<'static>>,
+    /// The first line that is seen.
+    from: usize,
+    /// How far that is from where it would be by itself.
+    scrolled: isize,
+    /// The rows below it in which something is written.
+    field: u16,
+}
+
+impl Page {
+    fn of(area: Rect, open: &Review, theme: Theme) -> Option<Self> {
+        let field = match &open.doing {
+            review::Doing::Rejecting(_) => 3,
+            review::Doing::Wording(_) => area.height.saturating_sub(3),
+            review::Doing::Looking | review::Doing::Deciding(_) => 0,
+        };
+        let field = field.min(area.height.saturating_sub(2));
+        let page = below(area, 1);
+        let page = Rect { height: page.height.saturating_sub(field), ..page };
+        let room = usize::from(page.height);
+        let (lines, cursor) = draft::lines(open.draft()?, open, usize::from(area.width), theme);
+        let itself = cursor.saturating_sub(room / 3);
+        let wanted = itself.saturating_add_signed(open.scrolled);
+        let from = wanted.min(lines.len().saturating_sub(room));
+        let scrolled = from.cast_signed() - itself.cast_signed();
+        Some(Self { area: page, lines, from, scrolled, field })
+    }
+}
+
 fn drafts(frame: &mut Frame<'_>, area: Rect, open: &Review, theme: Theme) {
     let Some((at, count)) = open.place() else { return heading(frame, area, "Drafts…", theme) };
-    let Some(shown) = open.draft() else {
+    if open.draft().is_none() {
         return heading(frame, area, "No draft waits for a decision.", theme);
-    };
+    }
     heading(frame, area, &format!("Draft {} of {count}", at + 1), theme);
+    let Some(page) = Page::of(area, open, theme) else { return };
+    for (row, line) in (0..).zip(page.lines.iter().skip(page.from).take(page.area.height.into())) {
+        put(frame, page.area, row, line);
+    }
     let writing = match &open.doing {
-        review::Doing::Rejecting(input) => Some((input, "Why? ", 3)),
-        review::Doing::Wording(input) => Some((input, "> ", area.height.saturating_sub(3))),
+        review::Doing::Rejecting(input) => Some((input, "Why? ")),
+        review::Doing::Wording(input) => Some((input, "> ")),
         review::Doing::Looking | review::Doing::Deciding(_) => None,
     };
-    let taken = writing.map_or(0, |(_, _, rows)| rows.min(area.height.saturating_sub(2)));
-    let page = below(area, 1);
-    let page = Rect { height: page.height.saturating_sub(taken), ..page };
-    let (lines, cursor) = draft::lines(shown, open, usize::from(area.width), theme);
-    let room = usize::from(page.height);
-    let wanted = cursor.saturating_sub(room / 3).saturating_add_signed(open.scrolled);
-    let from = wanted.min(lines.len().saturating_sub(room));
-    for (row, line) in (0..).zip(lines.iter().skip(from).take(room)) {
-        put(frame, page, row, line);
-    }
-    if let Some((input, prompt, _)) = writing {
-        let field = Rect { y: page.y + page.height, height: taken, ..area };
+    if let Some((input, prompt)) = writing {
+        let field = Rect { y: page.area.y + page.area.height, height: page.field, ..area };
         let columns = usize::from(area.width).saturating_sub(width(prompt) + 1);
         let cursor = typed(frame, field, &input.shown(columns), prompt, theme.text());
         frame.set_cursor_position(cursor);

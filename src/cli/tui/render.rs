@@ -26,8 +26,10 @@ const PROMPT: &str = "> ";
 const MARGIN: u16 = 2;
 /// How what is wrong with tools is hidden, and told again.
 const HIDE: &str = "F6 hides this · all of it: greenroom tools";
-/// Which part of the window problems may take; more of them are counted.
+/// Which part of the window the field, problems and a notice may each take.
 const SHARE: u16 = 3;
+/// The columns that the rule takes beside what stands in it.
+const RULE: usize = 4;
 /// The smallest window in which something can be shown.
 const LEAST: (u16, u16) = (12, 4);
 
@@ -44,9 +46,11 @@ struct Rooms {
 impl Rooms {
     fn of(state: &State, area: Rect) -> Self {
         let wanted = u16::try_from(field(state, area).rows.len()).unwrap_or(u16::MAX);
-        let most = (area.height / 3).max(1);
+        let most = (area.height / SHARE).max(1);
         let field = wanted.min(most);
-        let above = area.height.saturating_sub(2 + field);
+        let line = long_notice(state, area).len().max(1);
+        let line = u16::try_from(line).unwrap_or(u16::MAX);
+        let above = area.height.saturating_sub(1 + line + field);
         let most = (area.height / SHARE).min(above.saturating_sub(1));
         let wrong = problems(state, area.width, usize::from(most)).len();
         let wrong = u16::try_from(wrong).unwrap_or(u16::MAX);
@@ -56,8 +60,8 @@ impl Rooms {
             bar: row(0, 1),
             problems: row(1, wrong),
             talk: row(1 + wrong, talk),
-            line: row(1 + above, 1),
-            field: row(2 + above, field),
+            line: row(1 + above, line),
+            field: row(1 + above + line, field),
         }
     }
 }
@@ -92,14 +96,7 @@ fn problems(state: &State, columns: u16, rows: usize) -> Vec<Line<'static>> {
         lines.extend(told(problem));
         whole += 1;
     }
-    if lines.len() > rows {
-        lines.truncate(rows);
-        if let Some(last) = lines.pop() {
-            let cut = fit(&last.to_string(), columns.saturating_sub(1));
-            lines
-                .push(Line::styled(format!("{}…", cut.trim_end_matches('…')), state.theme.wrong()));
-        }
-    }
+    cut(&mut lines, rows, columns, state.theme.wrong());
     let last = match state.problems.len() - whole {
         0 => HIDE.to_owned(),
         more => format!("and {more} more: greenroom tools · F6 hides this"),
@@ -108,9 +105,36 @@ fn problems(state: &State, columns: u16, rows: usize) -> Vec<Line<'static>> {
     lines
 }
 
+/// Leaves out what is more than so many lines, and shows that.
+fn cut(lines: &mut Vec<Line<'static>>, rows: usize, columns: usize, style: Style) {
+    if lines.len() > rows {
+        lines.truncate(rows);
+        if let Some(last) = lines.pop() {
+            let cut = fit(&last.to_string(), columns.saturating_sub(1));
+            lines.push(Line::styled(format!("{}…", cut.trim_end_matches('…')), style));
+        }
+    }
+}
+
+/// What went wrong, where it is longer than a line. It is told whole as far as there is room: what one can do
+/// about it often stands at its end.
+pub fn long_notice(state: &State, area: Rect) -> Vec<Line<'static>> {
+    let columns = usize::from(area.width);
+    let Some((text, Tone::Wrong)) = &state.notice else { return Vec::new() };
+    if width(text) + RULE <= columns {
+        return Vec::new();
+    }
+    let style = state.theme.wrong();
+    let pieces = [(text.clone(), style)];
+    let mut lines = wrap(&pieces, columns, &Margin::default(), Breaks::Words);
+    cut(&mut lines, usize::from(area.height / SHARE).max(1), columns, style);
+    lines
+}
+
 /// Makes ready what is drawn in a window of the state's size, and says what is to be loaded for it.
 pub fn settle(state: &mut State) -> Vec<Effect> {
     let area = Rect::new(0, 0, state.size.0, state.size.1);
+    panels::settle(state, below_bar(area));
     let talk = Rooms::of(state, area).talk;
     state.settle(usize::from(talk.width.saturating_sub(MARGIN)), usize::from(talk.height))
 }
@@ -132,10 +156,13 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
             write(frame, rooms.field, state);
         }
         over => {
-            let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-            panels::draw(frame, below, over, state);
+            panels::draw(frame, below_bar(area), over, state);
         }
     }
+}
+
+fn below_bar(area: Rect) -> Rect {
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
 }
 
 /// Puts a line somewhere, cut to the room there is.
@@ -216,6 +243,13 @@ fn standing(state: &State) -> (String, Style) {
 }
 
 fn line(frame: &mut Frame<'_>, area: Rect, state: &State) {
+    let long = long_notice(state, frame.area());
+    if !long.is_empty() {
+        for (row, line) in (0..).zip(&long) {
+            put(frame, area, row, line);
+        }
+        return;
+    }
     let columns = usize::from(area.width);
     let hint = match (&state.focus, state.transcript.follows()) {
         (Focus::Searching { .. }, _) => "Up Down others · Enter · Esc",
@@ -225,8 +259,8 @@ fn line(frame: &mut Frame<'_>, area: Rect, state: &State) {
         (Focus::Writing, true) => "Enter sends · ? keys",
     };
     let (told, style) = standing(state);
-    let told = fit(&told, columns.saturating_sub(4));
-    let left = width(&told) + 4;
+    let told = fit(&told, columns.saturating_sub(RULE));
+    let left = width(&told) + RULE;
     let hint =
         if left + width(hint) + 4 <= columns { format!(" {hint} ──") } else { String::new() };
     let rule = "─".repeat(columns.saturating_sub(left + width(&hint)));

@@ -8,8 +8,9 @@ use crate::domain::{
 };
 
 use super::{
+    clean::clean_line,
     event::Effect,
-    input::Input,
+    input::{Edit, Input},
     list::{List, Listed},
     typing::{edit, letter},
 };
@@ -137,6 +138,16 @@ impl Sessions {
             }
         }
         stay
+    }
+
+    /// Takes a pasted text, where something is being written.
+    pub fn paste(&mut self, text: &str) {
+        let written = Edit::Insert(clean_line(text));
+        match (&mut self.doing, &mut self.list) {
+            (Doing::Filtering, Some(list)) => list.narrow(written),
+            (Doing::Describing(_, input), _) => input.edit(written),
+            (Doing::Filtering | Doing::Looking | Doing::Deleting(_), _) => {}
+        }
     }
 
     /// What the bottom line says.

@@ -330,6 +330,7 @@ impl State {
                     *from += talk.messages.len();
                 }
                 self.transcript.prepend(talk.messages);
+                self.notice.take_if(|(told, _)| told == LOOKING_UP);
                 // Whoever looks for something in vain goes on up there.
                 match (self.transcript.has_found(), wanted) {
                     (true, For::Reading) => Vec::new(),
@@ -432,12 +433,10 @@ impl State {
         self.above = Above::of(&talk);
         let going = talk.going_on().cloned();
         let over = talk.run.clone().filter(|run| run.status.is_over());
-        for message in talk.messages {
-            if message.role == Role::User {
-                self.input.remember(&message.text());
-            }
-            self.transcript.push(message);
+        for message in talk.messages.iter().filter(|message| message.role == Role::User) {
+            self.input.remember(&message.text());
         }
+        self.transcript.prepend(talk.messages);
         if let Some(run) = over {
             let ending = Ending::of(run.status, run.error.as_ref());
             self.transcript.end(&run.reply_id, ending);

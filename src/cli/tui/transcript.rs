@@ -142,7 +142,7 @@ impl Transcript {
 
     fn insert(&mut self, at: usize, messages: Vec<Message>) {
         let count = messages.len();
-        self.entries.splice(at..at, messages.into_iter().map(Entry::new));
+        self.entries.splice(at..at, messages.into_iter().map(Entry::kept));
         self.laid.splice(at..at, std::iter::repeat_n(None, count));
         let moved = |entry: usize| if entry >= at { entry + count } else { entry };
         self.top.entry = moved(self.top.entry);
