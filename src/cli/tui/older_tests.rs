@@ -48,6 +48,7 @@ fn a_search_goes_on_in_what_is_not_loaded_yet() {
     assert_eq!(effects, []);
     let found = state.transcript.selected().map(Message::text);
     assert_eq!(found.as_deref(), Some("A lamp in the rain"));
+    assert_eq!(state.notice, None, "nobody looks any further");
 }
 
 /// A session of which only the last messages are loaded, and in which something is searched for.

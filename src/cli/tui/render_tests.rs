@@ -127,6 +127,79 @@ fn an_answer_ends_with_what_it_took_or_why_it_stopped() {
 }
 
 #[test]
+fn an_answer_that_broke_off_earlier_says_so_when_its_session_is_opened_again() {
+    let mut broken = scene::message("m1", Role::Assistant, "Half");
+    broken.stop = None;
+    let whole = scene::message("m2", Role::Assistant, "All of it");
+    let (session, talk) = scene::session("session", vec![broken, whole]);
+    let (mut state, _) = State::open(Theme::Plain, (80, 24), session, talk);
+
+    let seen = screen(&mut state, 40, 14);
+
+    insist_on("  Half\n  It was stopped or broke off.\n", &seen);
+    insist_on("  All of it\n\n", &seen);
+}
+
+#[test]
+fn what_went_wrong_is_told_whole_where_it_is_longer_than_a_line() {
+    let mut state = opened();
+    let why = "There is no model gpt-5.1-mni. If its service has it, write openai/gpt-5.1-mni.";
+    state.tell(why, Tone::Wrong);
+
+    let seen = screen(&mut state, 40, 12);
+
+    insist_on(
+        "There is no model gpt-5.1-mni. If its\nservice has it, write openai/gpt-5.1-mni.\n>",
+        &seen,
+    );
+    press(&mut state, KeyCode::F(3));
+    state.update(Event::Told(Told::Models(vec![scene::model("demo")])));
+    state.tell(why, Tone::Wrong);
+    insist_on("write openai/gpt-5.1-mni.", &screen(&mut state, 40, 12));
+}
+
+#[test]
+fn what_is_scrolled_beyond_an_end_comes_back_with_the_next_key() {
+    let mut state = opened();
+    typed(&mut state, "?");
+    for _ in 0..60 {
+        press(&mut state, KeyCode::PageDown);
+        screen(&mut state, 80, 24);
+    }
+    let end = screen(&mut state, 80, 24);
+
+    press(&mut state, KeyCode::Up);
+
+    assert_ne!(screen(&mut state, 80, 24), end);
+    press(&mut state, KeyCode::Esc);
+    press(&mut state, KeyCode::F(4));
+    state.update(Event::Told(Told::Drafts(vec![draft("one")])));
+    let first = screen(&mut state, 40, 7);
+    for _ in 0..5 {
+        press(&mut state, KeyCode::PageUp);
+        screen(&mut state, 40, 7);
+    }
+    press(&mut state, KeyCode::PageDown);
+    assert_ne!(screen(&mut state, 40, 7), first);
+}
+
+#[test]
+fn what_is_pasted_goes_into_the_field_of_the_list_of_sessions() {
+    let mut state = opened();
+    press(&mut state, KeyCode::F(2));
+    state.update(Event::Told(Told::Sessions(vec![state.session.clone()])));
+    typed(&mut state, "e");
+
+    state.update(Event::Paste("My\nplan".into()));
+
+    insist_on("> My plan", &screen(&mut state, 40, 12));
+    press(&mut state, KeyCode::Esc);
+    typed(&mut state, "/");
+    state.update(Event::Paste("nothing like it".into()));
+    insist_on("Sessions (0)", &screen(&mut state, 40, 12));
+}
+
+#[test]
 fn a_draft_is_shown_with_its_changes() {
     let mut state = opened();
     press(&mut state, KeyCode::F(4));

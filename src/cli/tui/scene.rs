@@ -13,7 +13,7 @@ use crate::domain::{
     message::{Message, Part, PartBody, Role},
     model::Model,
     proposal::Proposal,
-    run::{Run, RunStatus, Spent},
+    run::{Run, RunStatus, Spent, StopReason},
     terminal::{LeftOut, Said, TerminalSession, TerminalSettings, TerminalTalk},
     timestamp::Timestamp,
 };
@@ -65,9 +65,10 @@ pub fn part(text: &str) -> Part {
     }
 }
 
-/// A message.
+/// A message that came to its end.
 pub fn message(id: &str, role: Role, text: &str) -> Message {
-    Message { id: id.into(), role, parent_id: None, ..run().reply(vec![part(text)]) }
+    let stop = Some(StopReason::EndTurn);
+    Message { id: id.into(), role, parent_id: None, stop, ..run().reply(vec![part(text)]) }
 }
 
 /// A run that goes on.

@@ -17,6 +17,7 @@ use super::{
     entry::Ending,
     event::{Effect, Event, Mouse, Told},
     input::Input,
+    keys::LOOKING_UP,
     models::Models,
     review::Review,
     sessions::Sessions,
