@@ -196,7 +196,7 @@ async fn what_a_tool_is_given_is_shown_as_text(house: House) {
     // A tool that is given nothing has no room for it either.
     let (_, listed) = page.split_once(">ls<").unwrap();
     let listed = listed.split("</summary>").next().unwrap();
-    assert_eq!(listed.matches("step-brief").count(), 1, "{listed}");
+    assert!(!listed.contains("step-brief") && listed.contains("step-took"), "{listed}");
 }
 
 /// Only the messages of one page were looked through.
