@@ -97,6 +97,19 @@ test("a reload comes back to the answer, and Stop keeps its words", async ({ pag
   await expect(turns(page).last().locator(".prose").first()).not.toBeEmpty();
 });
 
+test("what is said while an answer is being given is sent once it is there", async ({ page, request }) => {
+  const { id } = await handy(request);
+  await begin(page, id, "List the files");
+  await say(page, "Tell me of the sea. ".repeat(3));
+  await expect(page.locator("#chat-turns [data-live] .prose").first()).not.toBeEmpty();
+  await say(page, "List the files once more");
+  await page.getByRole("button", { name: "Send when the answer is there" }).click();
+  await expect(turns(page)).toHaveCount(6, { timeout: 20_000 });
+  await expect(turns(page).nth(4)).toContainText("List the files once more");
+  await expect(page.getByRole("textbox", { name: "Say something…" })).toHaveValue("");
+  await expect(page.getByRole("button", { name: "Answer again" })).toBeVisible({ timeout: 20_000 });
+});
+
 test("todos stand beside the conversation", async ({ page, request }) => {
   const { id } = await handy(request);
   await begin(page, id, "Plan: shop, cook, eat");

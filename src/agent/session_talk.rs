@@ -200,6 +200,11 @@ impl Agent {
         let follows = match follows {
             Follows::After(id) => {
                 let mut link = self.read(scope).await?;
+                // Whoever follows an answer that is being given can wait for it.
+                let going_on = link.run_going_on(&session.id).await?;
+                if let Some(run) = going_on.filter(|run| run.reply_id == id) {
+                    return Err(ApiError::Busy { run_id: run.id });
+                }
                 let known = standing(&mut link, &session.id, &id, "parentId").await?;
                 Follows::After(known.message.id)
             }

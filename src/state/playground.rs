@@ -13,7 +13,7 @@ use crate::{
         error::ApiError,
         field::{has_windows_lines, unix_lines, windows_lines},
         id::{CallId, ConversationId, MessageId, PersonaId, RunId},
-        message::PartBody,
+        message::{Part, PartBody},
         persona::Persona,
         playground::variables_in,
         tree::PathMessage,
@@ -68,6 +68,7 @@ pub async fn session_data(
     id: &ConversationId,
     before: Option<MessageId>,
     look: Look,
+    left: Option<MessageId>,
 ) -> Result<SessionData, ApiError> {
     let (agent, scope) = (&desk.agent, &desk.scope);
     let session = agent.session(scope, persona, id).await?;
@@ -75,7 +76,17 @@ pub async fn session_data(
     let mut link = desk.read().await?;
     let known = link.persona(persona).await?;
     let fields = link.persona_at(persona, session.persona_revision).await?;
+    let is_result = |part: &Part| matches!(part.body, PartBody::ToolResult(_));
+    let worked = path.items.iter().filter(|said| said.message.parts.iter().any(is_result));
+    let runs: Vec<&RunId> = worked.filter_map(|said| said.message.run_id.as_ref()).collect();
+    let times = link.times_of_tools(&runs).await?;
     drop(link);
+    let cleared = match (path.cleared, left) {
+        (Some(newest), Some(left)) => {
+            Some(agent.standing_in(scope, id, &left).await?.unwrap_or(newest))
+        }
+        (cleared, _) => cleared,
+    };
     let open = match (&look.file, &look.call) {
         (Some(file), _) => opened_file(desk, &path.place, file, &look).await?,
         (None, Some(call)) => opened_step(desk, &path.items, &path.place, call).await?,
@@ -91,14 +102,14 @@ pub async fn session_data(
         player: Player { model: fields.model, ..player(desk, known).await? },
         variable_names,
         tools: fields.tools,
-        turns: path.items.into_iter().map(rendered).collect(),
+        turns: path.items.into_iter().map(|said| rendered(said, &times)).collect(),
         next: path.next,
         run: path.run,
         troubled: path.troubled,
         files,
         todos: path.todos,
         spent: path.spent,
-        cleared: path.cleared,
+        cleared,
         left,
         tries: path.tried.is_some(),
         open,
@@ -106,14 +117,16 @@ pub async fn session_data(
     })
 }
 
-fn rendered(said: PathMessage) -> SessionTurn {
+fn rendered(said: PathMessage, times: &[(RunId, CallId, u64)]) -> SessionTurn {
     let words = said.message.parts.iter().filter_map(|part| match &part.body {
         PartBody::Text(text) => Some((part.id.clone(), text)),
         PartBody::Reasoning(text) if !text.trim().is_empty() => Some((part.id.clone(), text)),
         PartBody::Reasoning(_) | PartBody::ToolCall(_) | PartBody::ToolResult(_) => None,
     });
     let html = words.map(|(id, text)| (id, markdown::to_html(text))).collect();
-    SessionTurn { html, said }
+    let own = times.iter().filter(|(run, ..)| said.message.run_id.as_ref() == Some(run));
+    let took = own.map(|(_, call, took)| (call.clone(), *took)).collect();
+    SessionTurn { html, took, said }
 }
 
 async fn opened_file(

@@ -8,8 +8,8 @@ use super::{
     run::{COLUMNS, RunRow, counted},
 };
 use crate::domain::{
-    event::Stamped,
-    id::{RunId, is_wellformed},
+    event::{RunEvent, Stamped},
+    id::{CallId, RunId, is_wellformed},
     list::Page,
     message::ConversationKind,
     run::{Run, RunStatus},
@@ -169,6 +169,34 @@ impl Link {
                 return Ok(told);
             }
         }
+    }
+
+    /// How long the tools of these runs ran, where that was measured.
+    pub async fn times_of_tools(
+        &mut self,
+        runs: &[&RunId],
+    ) -> Result<Vec<(RunId, CallId, u64)>, StoreError> {
+        if runs.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Within words a quote is escaped, so that only a field is found.
+        let select = |wanted: &str| {
+            format!(
+                "select run_id, event from run_event
+                where space_id = $1 and run_id {wanted} and event like '%\"tookMs\":%'"
+            )
+        };
+        let wanted: Vec<&str> = runs.iter().map(|id| id.as_str()).collect();
+        let rows: Vec<(String, String)> = self.rows_among(select, &[], &wanted).await?;
+        let mut times = Vec::with_capacity(rows.len());
+        for (run, event) in rows {
+            if let RunEvent::ToolResult { result, took_ms: Some(took), .. } =
+                StoreError::read_json(&event)?
+            {
+                times.push((RunId::new(run), result.call, took));
+            }
+        }
+        Ok(times)
     }
 
     /// The models that were asked since a day, for choosing from.

@@ -45,7 +45,7 @@ pub fn SessionTurnView(
     /// The models that could answer again; none where nobody would ask.
     models: Vec<NamedModel>,
 ) -> impl IntoView {
-    let SessionTurn { said, html } = turn;
+    let SessionTurn { said, html, took } = turn;
     let message = said.message.clone();
     let broken = run.as_ref().is_some_and(|run| run.status.is_over());
     // An answer that never came has a place of its own, below the question.
@@ -54,7 +54,7 @@ pub fn SessionTurnView(
             let (persona, session) = (persona.clone(), session.clone());
             view! { <NeverCame persona session name=name.clone() run models/> }
         });
-        let (run, models, turn) = (None, Vec::new(), SessionTurn { said, html });
+        let (run, models, turn) = (None, Vec::new(), SessionTurn { said, html, took });
         let asked = view! { <SessionTurnView persona session name turn run models/> }.into_any();
         return view! { {asked} {never} }.into_any();
     }
@@ -67,7 +67,7 @@ pub fn SessionTurnView(
     let mine = role == Role::User;
     let who = if mine { "You".to_owned() } else { name };
     let live = said.generating.then_some("");
-    let pieces = pieces(&message, html);
+    let pieces = pieces(&message, html, &took);
     let steps = (!said.generating).then(|| written_steps(&persona, &session, &message));
     // One that did not simply come to its end is linked where that is told.
     let traced = message.run_id.clone().filter(|_| run.is_none());
@@ -158,8 +158,13 @@ fn OtherModel(
     }
 }
 
-/// The pieces of a message, its words as they were rendered.
-pub fn pieces(message: &Message, mut html: Vec<(PartId, String)>) -> Vec<Piece> {
+/// The pieces of a message, its words as they were rendered. How long a tool took is told as it was measured,
+/// and otherwise by when it gave its result.
+pub fn pieces(
+    message: &Message,
+    mut html: Vec<(PartId, String)>,
+    measured: &[(CallId, u64)],
+) -> Vec<Piece> {
     let mut rendered = |part: &PartId| {
         let at = html.iter().position(|(known, _)| known == part)?;
         Some(html.swap_remove(at).1)
@@ -171,14 +176,15 @@ pub fn pieces(message: &Message, mut html: Vec<(PartId, String)>) -> Vec<Piece> 
             _ => None,
         })
     };
-    let took = times(&message.parts);
+    let guessed = times(&message.parts);
     let pieces = message.parts.iter().filter_map(|part| {
         let id = part.id.clone();
         match &part.body {
             PartBody::Text(_) => Some(Piece::Words { html: rendered(&id)?, part: id }),
             PartBody::Reasoning(_) => Some(Piece::Thoughts { html: rendered(&id)?, part: id }),
             PartBody::ToolCall(call) => {
-                let took_ms = took.iter().find(|(known, _)| *known == call.call);
+                let mut times = measured.iter().chain(&guessed);
+                let took_ms = times.find(|(known, _)| *known == call.call);
                 let took_ms = took_ms.map(|(_, took)| *took);
                 Some(Piece::Step { result: result(call), call: call.clone(), took_ms })
             }
@@ -331,7 +337,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::message::ToolResult;
+    use crate::domain::{message::ToolResult, run::Spent};
 
     fn part(at: i64, body: PartBody) -> Part {
         Part { id: "p".into(), at: Timestamp(at), body, carried: None }
@@ -370,5 +376,30 @@ mod tests {
         let took: Vec<(CallId, u64)> =
             [("a", 8), ("b", 3), ("d", 4), ("c", 8)].map(|(id, ms)| (id.into(), ms)).into();
         assert_eq!(times(&parts), took);
+    }
+
+    #[test]
+    fn what_was_measured_counts_more_than_when_results_were_given() {
+        let parts =
+            vec![call(10, "ls", "a"), call(10, "ls", "b"), result(20, "a"), result(30, "b")];
+        let message = Message {
+            id: "m".into(),
+            parent_id: None,
+            role: Role::Assistant,
+            parts,
+            run_id: None,
+            model: String::new(),
+            stop: None,
+            spent: Spent::default(),
+            created_at: Timestamp(10),
+        };
+
+        let told = pieces(&message, Vec::new(), &[("a".into(), 3)]);
+
+        let took = told.into_iter().map(|piece| match piece {
+            Piece::Step { took_ms, .. } => took_ms,
+            Piece::Words { .. } | Piece::Thoughts { .. } | Piece::Draft(_) => None,
+        });
+        assert_eq!(took.collect::<Vec<_>>(), [Some(3), Some(20)]);
     }
 }

@@ -170,7 +170,7 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
             <summary>
                 <span aria-hidden="true">{mark}</span> " " {call.name} <span class="sr">" " {state}</span>
                 {(!brief.is_empty()).then(|| view! { <span class="step-brief">{brief}</span> })}
-                {took_ms.map(|took| view! { <span class="step-brief">{told_time(took)}</span> })}
+                {took_ms.map(|took| view! { <span class="step-took">{told_time(took)}</span> })}
             </summary>
             <p class="small faint">"In"</p>
             {given(&call.input)}

@@ -1,7 +1,7 @@
 //! A session of the playground: what is said, the files and todos beside it, and what can be set.
 //!
 //! What else is open is in the address: `?settings`, `?file={path}` with `&edit` or `&written`, `?new`,
-//! `?call={call}`; `?before` shows earlier messages.
+//! `?call={call}`; `?before` shows earlier messages, and `?left` is where one was before it was cleared.
 
 use leptos::{prelude::*, server_fn::ServerFn};
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -39,6 +39,7 @@ pub fn SessionPage() -> impl IntoView {
     let session = ConversationId::new(params.get("session").unwrap_or_default());
     let query = use_query_map().read_untracked().clone();
     let before = query.get("before").map(MessageId::new);
+    let left = query.get("left").map(MessageId::new);
     let look = Look {
         file: query.get("file"),
         edited: query.get("edit").is_some(),
@@ -55,7 +56,7 @@ pub fn SessionPage() -> impl IntoView {
     view! {
         <Suspense>
             {Suspend::new(async move {
-                match open_session(persona, session, before, look).await {
+                match open_session(persona, session, before, look, left).await {
                     Ok(data) => {
                         let beside = beside.render(&data);
                         view! { {shown(data)} {beside} }.into_any()

@@ -133,7 +133,7 @@ fn TurnView(
     let who = if mine { "You".to_owned() } else { spoke };
     let id = message.id.clone();
     let live = run.as_ref().is_some_and(|run| !run.status.is_over()).then_some("");
-    let pieces = pieces(&message, html);
+    let pieces = pieces(&message, html, &[]);
     let foot = ShownTurn {
         id: id.clone(),
         role: message.role,

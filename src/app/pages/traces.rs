@@ -6,6 +6,7 @@ use leptos_router::hooks::use_query_map;
 use crate::{
     app::{
         components::{page_title::PageTitle, problem::PageProblem, when::When},
+        platform,
         server_fns::traces::{TracesData, list_traces},
     },
     domain::{
@@ -39,7 +40,7 @@ pub fn TracesPage() -> impl IntoView {
         <Suspense>
             {Suspend::new(async move {
                 match list_traces(words.clone(), after).await {
-                    Ok(data) => shown(data, words).into_any(),
+                    Ok(data) => shown(data, words),
                     Err(error) => view! { <PageProblem error/> }.into_any(),
                 }
             })}
@@ -47,8 +48,17 @@ pub fn TracesPage() -> impl IntoView {
     }
 }
 
-fn shown(data: TracesData, words: TraceWords) -> impl IntoView {
-    let TracesData { page, personas, models } = data;
+fn shown(data: TracesData, words: TraceWords) -> AnyView {
+    let TracesData { page, personas, models, refused } = data;
+    if let Some(error) = refused {
+        platform::set_status(error.status());
+        let told = error.to_string();
+        return view! {
+            <p class="problem" role="alert">{told}</p>
+            <Filter words personas models/>
+        }
+        .into_any();
+    }
     let query = words.query();
     let next = page.next.map(|after| match query.as_str() {
         "" => format!("/traces?after={after}"),
@@ -61,6 +71,7 @@ fn shown(data: TracesData, words: TraceWords) -> impl IntoView {
         <ol class="rows traces">{page.items.into_iter().map(|trace| view! { <Line trace/> }).collect_view()}</ol>
         {next.map(|next| view! { <p class="more"><a href=next class="button quiet">"Earlier"</a></p> })}
     }
+    .into_any()
 }
 
 fn nothing(query: &str, further: bool) -> impl IntoView + use<> {
@@ -161,19 +172,21 @@ fn Line(trace: TraceSummary) -> impl IntoView {
     }
 }
 
-/// What a run took, fact by fact. What is not known is left out.
+/// What a run took, fact by fact. What is not known, or not yet, is left out.
 pub fn facts(trace: &TraceSummary) -> Vec<String> {
     let steps = match trace.steps {
         1 => "1 step".to_owned(),
         steps => format!("{steps} steps"),
     };
-    let mut facts = vec![steps];
+    let over = trace.status.is_over();
+    let mut facts = Vec::new();
+    facts.extend(over.then_some(steps));
     let tokens = (trace.usage.input, trace.usage.output);
     if let (Some(read), Some(written)) = tokens {
         facts.push(format!("{} in, {} out", grouped(read), grouped(written)));
     }
     facts.extend(trace.cost_micros.map(told_price));
-    facts.push(told_time(trace.duration_ms));
+    facts.extend(over.then(|| told_time(trace.duration_ms)));
     facts
 }
 

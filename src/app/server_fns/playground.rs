@@ -98,6 +98,8 @@ pub struct SessionTurn {
     pub said: PathMessage,
     /// Its words and thoughts, as HTML.
     pub html: Vec<(PartId, String)>,
+    /// How long its tools ran, where that was measured.
+    pub took: Vec<(CallId, u64)>,
 }
 
 /// The entrance of a persona's playground.
@@ -142,10 +144,13 @@ pub async fn open_session(
     /// What is looked at beside it.
     #[server(default)]
     look: Look,
+    /// Where one was before the session was cleared.
+    #[server(default)]
+    left: Option<MessageId>,
 ) -> Result<SessionData, ApiError> {
     use crate::state::{desk, session_data};
 
-    session_data(&desk()?, &persona, &id, before, look).await
+    session_data(&desk()?, &persona, &id, before, look, left).await
 }
 
 /// Begins a session and says the first words, if there are some, and goes there.
@@ -237,7 +242,13 @@ pub async fn clear_session(
     use crate::state::desk;
 
     let desk = desk()?;
-    desk.agent.clear_session(&desk.scope, &persona, &id).await.map(drop)
+    let left = desk.agent.session(&desk.scope, &persona, &id).await?.leaf;
+    desk.agent.clear_session(&desk.scope, &persona, &id).await?;
+    // The page can lead back to where one was, also when another branch is newer.
+    if let Some(left) = left {
+        leptos_axum::redirect(&format!("/playground/{persona}/{id}?left={left}"));
+    }
+    Ok(())
 }
 
 /// Deletes a session, or brings it back.

@@ -21,6 +21,8 @@ pub struct TracesData {
     pub personas: Vec<(PersonaId, String)>,
     /// The models that were asked lately.
     pub models: Vec<String>,
+    /// Why none are looked for.
+    pub refused: Option<ApiError>,
 }
 
 /// A trace, and what its model was sent at the beginning.
@@ -51,9 +53,19 @@ pub async fn list_traces(
         store::{StoreError, now},
     };
 
-    let filter = words.parse()?;
     let mut link = desk()?.read().await?;
-    let page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
+    // What is mistyped is mended in the form, where all else stays chosen.
+    let (filter, page, refused) = match words.parse() {
+        Ok(filter) => {
+            let page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
+            (filter, page, None)
+        }
+        Err(error) => {
+            let TraceWords { persona, model, .. } = words;
+            let chosen = TraceWords { persona, model, ..TraceWords::default() };
+            (chosen.parse()?, Page { items: Vec::new(), next: None }, Some(error))
+        }
+    };
     let personas = link.personas("", None, MAX_PAGE_SIZE).await?.items.into_iter();
     let mut personas: Vec<(PersonaId, String)> =
         personas.map(|persona| (persona.id, persona.name)).collect();
@@ -70,7 +82,7 @@ pub async fn list_traces(
     let mut models = link.models_used_since(first_day(now(), MAX_DAYS)).await?;
     // What is looked for stays in the form, also when nothing is found.
     models.extend(filter.model.filter(|model| !models.contains(model)));
-    Ok(TracesData { page, personas, models })
+    Ok(TracesData { page, personas, models, refused })
 }
 
 /// One trace.

@@ -1,6 +1,11 @@
 //! What the page of a session shows of what was said, done and taken there.
 
 use axum::http::Method;
+use greenroom::domain::{
+    event::RunEvent,
+    id::{CallId, RunId},
+    run::told_time,
+};
 use serde_json::{Value, json};
 
 use super::{call, in_session, read, say, script, tinker, words};
@@ -11,9 +16,11 @@ on_both!(
     what_a_long_branch_took_and_its_todos_are_those_of_all_of_it,
     what_a_session_took_is_counted_on_all_its_branches,
     a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared,
+    one_comes_back_to_the_branch_that_was_cleared_though_another_is_newer,
     an_answer_that_never_came_has_a_place_of_its_own,
     an_answer_without_a_word_is_told_on_every_page,
     what_a_tool_is_given_is_shown_as_text,
+    how_long_a_tool_ran_is_told_as_it_was_measured,
     what_a_step_did_to_files_is_shown_however_far_up_it_is,
     a_file_that_a_step_made_empty_is_shown_as_text,
 );
@@ -133,6 +140,30 @@ async fn a_page_says_what_is_not_filled_in_and_leads_back_to_what_was_cleared(ho
     assert!(entrance().await.contains("?deleted=1"));
 }
 
+/// The way back led to the newest beginning, on whichever branch one had been.
+async fn one_comes_back_to_the_branch_that_was_cleared_though_another_is_newer(house: House) {
+    let home = tinker(&house).await;
+    let id = say(&house, &home, words("Hello")).await.session;
+    let before = read(&house, &home, &id).await["messages"].clone();
+    let (root, leaf) = (before[0]["id"].as_str().unwrap(), before[1]["id"].as_str().unwrap());
+    let other = [("persona", "tinker"), ("session", &id), ("id", root), ("content", "Good day")];
+    assert_eq!(house.function("say_otherwise", &other).await.status, 200);
+    let run = house.read().await.last_run(&id.as_str().into()).await.unwrap().unwrap().id;
+    house.state.agent.ended(&house.state.scope, &run).await.unwrap();
+    assert_ne!(read(&house, &home, &id).await["messages"], before);
+    let back = [("persona", "tinker"), ("session", &id), ("id", root)];
+    assert_eq!(house.function("go_to_in_session", &back).await.status, 200);
+
+    let cleared = house.function("clear_session", &[("persona", "tinker"), ("id", &id)]).await;
+
+    let page = house.get(cleared.header("location")).await.text;
+    let way = page.split("<form").find(|form| form.contains("Before it was cleared")).unwrap();
+    assert!(way.contains(leaf), "{way}");
+    let back = [("persona", "tinker"), ("session", &id), ("id", leaf)];
+    assert_eq!(house.function("go_to_in_session", &back).await.status, 200);
+    assert_eq!(read(&house, &home, &id).await["messages"], before);
+}
+
 /// A failure stood in what the person had said.
 async fn an_answer_that_never_came_has_a_place_of_its_own(house: House) {
     let home = tinker(&house).await;
@@ -196,7 +227,30 @@ async fn what_a_tool_is_given_is_shown_as_text(house: House) {
     // A tool that is given nothing has no room for it either.
     let (_, listed) = page.split_once(">ls<").unwrap();
     let listed = listed.split("</summary>").next().unwrap();
-    assert_eq!(listed.matches("step-brief").count(), 1, "{listed}");
+    assert!(!listed.contains("step-brief") && listed.contains("step-took"), "{listed}");
+}
+
+/// Once an answer was there, it was guessed from when its results had been written.
+async fn how_long_a_tool_ran_is_told_as_it_was_measured(house: House) {
+    let home = tinker(&house).await;
+    let playing =
+        house.playing(&script(&[json!([call("ls", json!({}))]), json!([{"text": "Done."}])]));
+    let id = say(&playing, &home, words("Look")).await.session;
+    let mut link = playing.read().await;
+    let run = link.last_run(&id.as_str().into()).await.unwrap().unwrap().id;
+    let told = link.told_by_run(&run).await.unwrap().into_iter().filter_map(|one| {
+        let RunEvent::ToolResult { result, took_ms, .. } = one.event else { return None };
+        Some((run.clone(), result.call, took_ms?))
+    });
+    let measured: Vec<(RunId, CallId, u64)> = told.collect();
+
+    let times = link.times_of_tools(&[&run]).await.unwrap();
+
+    assert_eq!((times.len(), &times), (1, &measured));
+    drop(link);
+    let page = playing.get(&format!("/playground/tinker/{id}")).await.text;
+    let took = format!("step-took\">{}<", told_time(measured[0].2));
+    assert!(page.contains(&took), "{took}: {page}");
 }
 
 /// Only the messages of one page were looked through.

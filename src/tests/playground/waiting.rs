@@ -4,7 +4,7 @@ use axum::http::Method;
 use futures::{FutureExt, future::join_all};
 use greenroom::{
     agent::Follows,
-    domain::{line::MAX_WAITING, playground::PlaygroundSession},
+    domain::{error::ApiError, line::MAX_WAITING, playground::PlaygroundSession},
 };
 use serde_json::{Value, json};
 
@@ -12,6 +12,7 @@ use super::{read, script, tinker, words};
 use crate::support::{Events, House, on_both, request};
 
 on_both!(
+    what_follows_an_answer_that_is_being_given_can_wait_for_it,
     what_waits_for_an_answer_is_said_though_nobody_waits_any_more,
     so_many_wait_for_an_answer_and_all_of_them_are_said,
 );
@@ -25,6 +26,32 @@ async fn begun(playing: &House, home: &str) -> (PlaygroundSession, Events) {
     let id = first.headers["greenroom-session-id"].to_str().unwrap().into();
     let (agent, scope) = (&playing.state.agent, &playing.state.scope);
     (agent.session(scope, &"tinker".into(), &id).await.unwrap(), first)
+}
+
+/// The page names the answer that it shows, and was told that no such message is there.
+async fn what_follows_an_answer_that_is_being_given_can_wait_for_it(house: House) {
+    let home = tinker(&house).await;
+    let playing =
+        house.playing(&script(&[json!([{"text": "I begin"}, "stall"]), json!([{"text": "Yes."}])]));
+    let (known, _first) = begun(&playing, &home).await;
+    let session = known.id.to_string();
+    let (agent, scope) = (&playing.state.agent, &playing.state.scope);
+    let run = playing.read().await.run_going_on(&known.id).await.unwrap().unwrap();
+    let follows = Follows::After(run.reply_id.clone());
+
+    let refused = agent.say_in_session(scope, known.clone(), "Sure?", follows.clone(), None).await;
+
+    assert_eq!(refused.unwrap_err(), ApiError::Busy { run_id: run.id });
+    let mut waiting = Box::pin(agent.say_next_in_session(scope, &known, "Sure?".into(), follows));
+    assert!(waiting.as_mut().now_or_never().is_none(), "the answer is still being given");
+    let stop = format!("{home}/{session}/stop");
+    playing.call(Method::POST, &stop, json!({})).await.good();
+    let said = waiting.await.unwrap();
+    agent.ended(scope, &said.id).await.unwrap();
+    let whole = read(&playing, &home, &session).await;
+    let messages = whole["messages"].as_array().unwrap();
+    assert_eq!((messages.len(), &messages[2]["parts"][0]["text"]), (4, &json!("Sure?")));
+    assert_eq!(messages[1]["id"], run.reply_id.as_str());
 }
 
 /// What waited for an answer was lost when its page was closed, and a plain form was refused.

@@ -44,6 +44,46 @@ async fn a_persona_in_the_bin_stays_chosen() {
     assert!(option.is_some_and(|option| option.contains("Optimist")), "{list}");
 }
 
+/// It was told to have taken no steps and no time.
+#[tokio::test]
+async fn what_a_run_took_is_told_once_it_is_over() {
+    let house = House::new().await;
+    let slow = house.playing(&json!({"answers": [[{"text": "Half"}, "stall"]]}));
+    let (agent, scope) = (&slow.state.agent, &slow.state.scope);
+    let run = agent.send(scope, &"optimist".into(), "Hello", None).await.unwrap().id;
+    let events = request(Method::GET, &format!("/api/runs/{run}/events"), None);
+    slow.stream(events).await.until("text").await;
+    let facts = async |path: &str| {
+        let page = slow.get(path).await.text;
+        let (_, facts) = page.split_once("trace-facts").unwrap();
+        facts.split("</p>").next().unwrap().to_owned()
+    };
+    let path = format!("/traces/{run}");
+
+    for path in ["/traces", &path] {
+        let told = facts(path).await;
+        assert!(told.contains("Running") && !told.contains("step"), "{told}");
+        assert!(!told.contains("ms"), "{told}");
+    }
+    agent.stop(scope, &run).await.unwrap();
+    agent.ended(scope, &run).await.unwrap();
+    let told = facts(&path).await;
+    assert!(told.contains("Stopped") && told.contains("step"), "{told}");
+}
+
+/// The whole form was gone for one letter too many.
+#[tokio::test]
+async fn what_is_mistyped_is_mended_in_the_form() {
+    let house = House::new().await;
+
+    let page = house.get("/traces?cost=%241&persona=optimist&seconds=2").await.text;
+
+    assert!(page.contains("The least cost must be a number such as 0.5."), "{page}");
+    assert!(page.contains("value=\"$1\"") && page.contains("value=\"2\""), "{page}");
+    let option = page.split("<option").find(|option| option.contains("value=\"optimist\""));
+    assert!(option.is_some_and(|option| option.contains("selected")), "{page}");
+}
+
 #[tokio::test]
 async fn what_cannot_be_shown_is_said_with_the_right_status() {
     let house = House::new().await;
