@@ -46,6 +46,7 @@ pub async fn list_traces(
         domain::{
             list::{MAX_PAGE_SIZE, PAGE_SIZE},
             usage::{MAX_DAYS, first_day},
+            visible::show_in,
         },
         state::desk,
         store::{StoreError, now},
@@ -53,7 +54,7 @@ pub async fn list_traces(
 
     let filter = words.parse()?;
     let mut link = desk()?.read().await?;
-    let page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
+    let mut page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
     let personas = link.personas("", None, MAX_PAGE_SIZE).await?.items.into_iter();
     let mut personas: Vec<(PersonaId, String)> =
         personas.map(|persona| (persona.id, persona.name)).collect();
@@ -67,6 +68,11 @@ pub async fn list_traces(
         personas.push((id, name));
     }
     personas.sort_by_key(|(_, name)| name.to_lowercase());
+    show_in(personas.iter_mut().map(|(_, name)| name));
+    for trace in &mut page.items {
+        show_in([&mut trace.persona_name]);
+        show_in(&mut trace.error);
+    }
     let mut models = link.models_used_since(first_day(now(), MAX_DAYS)).await?;
     // What is looked for stays in the form, also when nothing is found.
     models.extend(filter.model.filter(|model| !models.contains(model)));
@@ -79,10 +85,13 @@ pub async fn open_trace(
     /// The run.
     id: RunId,
 ) -> Result<TraceData, ApiError> {
-    use crate::{state::desk, traces};
+    use crate::{domain::visible::show_in, state::desk, traces};
 
     let desk = desk()?;
-    let trace = traces::read(&mut desk.read().await?, &id).await?;
+    let mut trace = traces::read(&mut desk.read().await?, &id).await?;
+    show_in([&mut trace.summary.persona_name]);
+    show_in(&mut trace.summary.error);
+    show_in(trace.spans.iter_mut().map(|span| &mut span.name));
     let sent = traces::sent(&desk.agent, &desk.scope, &id).await?;
     Ok(TraceData { trace, sent })
 }
@@ -95,12 +104,17 @@ pub async fn read_usage(
     days: Option<u32>,
 ) -> Result<UsageReport, ApiError> {
     use crate::{
-        domain::usage::{check_days, first_day},
+        domain::{
+            usage::{check_days, first_day},
+            visible::show_in,
+        },
         state::desk,
         store::now,
     };
 
     let (days, now) = (check_days(days)?, now());
     let rows = desk()?.read().await?.usage_since(first_day(now, days)).await?;
-    Ok(UsageReport::of(rows, days, now))
+    let mut report = UsageReport::of(rows, days, now);
+    show_in(report.by_persona.iter_mut().filter_map(|of| of.name.as_mut()));
+    Ok(report)
 }
