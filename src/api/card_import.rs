@@ -20,7 +20,7 @@ use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
 
 use super::{
-    chat_import::{refused_at, unreadable_file},
+    chat_import::{refused_at, taking_form, unreadable_file},
     extract::{Created, taking},
 };
 use crate::{
@@ -52,9 +52,8 @@ const SAID: &str = "Hello.";
 pub fn routes() -> ApiRouter<AppState> {
     let form = Router::new().route("/api/storage/personas/import-file", post(import_form));
     let summary = "A new persona from a character card: JSON, PNG or CHARX, as the whole body.";
-    let routes =
-        ApiRouter::new().api_route(IMPORT, post_with(import, |op| op.summary(summary))).merge(form);
-    taking(MAX_FILE_BYTES, routes)
+    let routes = ApiRouter::new().api_route(IMPORT, post_with(import, |op| op.summary(summary)));
+    taking(MAX_FILE_BYTES, routes).merge(taking_form(MAX_FILE_BYTES, PAGE, form))
 }
 
 /// A new persona, and what of its card was left out.

@@ -3,11 +3,13 @@
 use aide::axum::{ApiRouter, routing::post_with};
 use axum::{
     Router,
-    extract::{Multipart, multipart::MultipartError},
-    http::StatusCode,
-    response::Redirect,
+    extract::{DefaultBodyLimit, Multipart, Request, State, multipart::MultipartError},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Redirect, Response},
     routing::post,
 };
+use futures_util::StreamExt as _;
 use leptos::server_fn::error::ServerFnUrlError;
 
 use super::extract::{Body, Created, parse, taking};
@@ -23,19 +25,55 @@ use crate::{
 
 /// The largest file that is taken.
 pub const MAX_FILE_BYTES: usize = MAX_FILE_MIB * 1024 * 1024;
+/// How much of a form whose file is too large is heard out, so that whoever sent it is told why.
+const MAX_HEARD_BYTES: usize = 4 * MAX_FILE_BYTES;
 /// The page with the form.
 const PAGE: &str = "/chats";
 
 /// The routes that take larger bodies than all others.
 pub fn routes() -> ApiRouter<AppState> {
     let form = Router::new().route("/api/chats/import-file", post(import_form));
-    let routes = ApiRouter::new()
-        .api_route(
-            "/api/chats/import",
-            post_with(import, |op| op.summary("A new chat from a file, whole or not at all.")),
-        )
-        .merge(form);
-    taking(MAX_FILE_BYTES, routes)
+    let routes = ApiRouter::new().api_route(
+        "/api/chats/import",
+        post_with(import, |op| op.summary("A new chat from a file, whole or not at all.")),
+    );
+    taking(MAX_FILE_BYTES, routes).merge(taking_form(MAX_FILE_BYTES, PAGE, form))
+}
+
+/// The route of a form with a file of this size at the most. One that is larger leads back to the form's page.
+pub fn taking_form(most: usize, page: &'static str, form: Router<AppState>) -> ApiRouter<AppState> {
+    let form = ApiRouter::new().merge(form).layer(DefaultBodyLimit::max(most));
+    form.layer(from_fn_with_state((most, page), lead_back))
+}
+
+async fn lead_back(
+    State((most, page)): State<(usize, &'static str)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let told = request.headers().get(header::CONTENT_LENGTH);
+    let length = told.and_then(|told| told.to_str().ok()?.parse::<usize>().ok());
+    let error = ApiError::TooLarge { limit_kib: most as u64 / 1024 };
+    match length {
+        Some(length) if length > MAX_HEARD_BYTES => error.into_response(),
+        Some(length) if length > most => {
+            hear_out(request, MAX_HEARD_BYTES).await;
+            Redirect::to(&refused_at(page, error)).into_response()
+        }
+        _ => next.run(request).await,
+    }
+}
+
+/// Lets a browser send all that it wants to send, up to so much, and keeps nothing of it: one that is
+/// interrupted shows that the connection broke, and not why.
+pub async fn hear_out(request: Request, most: usize) {
+    let mut heard = 0;
+    let mut pieces = request.into_body().into_data_stream();
+    while let Some(Ok(piece)) = pieces.next().await
+        && heard < most
+    {
+        heard += piece.len();
+    }
 }
 
 async fn import(

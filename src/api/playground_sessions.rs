@@ -11,12 +11,11 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::post,
 };
-use futures_util::StreamExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    chat_import::{refused_at, unreadable_file},
+    chat_import::{hear_out, refused_at, unreadable_file},
     extract::{Body, Created, Given, Params, Segments, identifier, page_size, refusing_over},
     ui_stream::{UiMessage, ui_messages},
 };
@@ -433,7 +432,7 @@ async fn upload(
     let place = match place(&desk, &path.id, &path.session_id).await {
         Ok(place) => place,
         Err(error) => {
-            hear_out(request).await;
+            hear_out(request, MAX_HEARD_BYTES).await;
             return Err(error);
         }
     };
@@ -441,7 +440,7 @@ async fn upload(
     let told = request.headers().get(header::CONTENT_LENGTH);
     let length = told.and_then(|told| told.to_str().ok()?.parse::<usize>().ok());
     let put = if length.is_some_and(|length| length > MAX_ALL_BYTES) {
-        hear_out(request).await;
+        hear_out(request, MAX_HEARD_BYTES).await;
         Err(ApiError::TooLarge { limit_kib: MAX_ALL_BYTES as u64 / 1024 })
     } else {
         match Multipart::from_request(request, &state).await {
@@ -453,18 +452,6 @@ async fn upload(
         Ok(()) => page,
         Err(error) => refused_at(&page, error),
     }))
-}
-
-/// Lets a browser send all that it wants to send, and keeps nothing of it: one that is interrupted shows
-/// that the connection broke, and not why.
-async fn hear_out(request: Request) {
-    let mut heard = 0;
-    let mut pieces = request.into_body().into_data_stream();
-    while let Some(Ok(piece)) = pieces.next().await
-        && heard < MAX_HEARD_BYTES
-    {
-        heard += piece.len();
-    }
 }
 
 async fn put_uploaded(desk: &Desk, place: &FilePlace, mut form: Multipart) -> Result<(), ApiError> {

@@ -21,6 +21,7 @@ use crate::{
     domain::{
         error::ApiError,
         publication::{PublicPage, check_slug},
+        visible::show_in,
     },
     markdown,
     state::{AppState, origin},
@@ -54,7 +55,9 @@ async fn open(
     };
     let reached = origin(&state, &headers);
     let styles = [state.files.style, state.files.tool_style];
-    let Some(page) = page else { return Ok(nothing(styles)) };
+    let Some(mut page) = page else { return Ok(nothing(styles)) };
+    show_in([&mut page.name, &mut page.appearance]);
+    show_in(page.examples.iter_mut().map(|example| &mut example.input));
     let indexed = page.indexed;
     let address = format!("{reached}/p/{slug}");
     let document = document(styles, &head(&page, &address), move || {

@@ -40,6 +40,7 @@ use crate::{
         chat::MAX_MEMBERS,
         error::ApiError,
         id::{ChangeId, ConversationId, MessageId, RunId},
+        visible::visible_in_prose,
     },
     state::{AppState, Desk, viewed},
     store::StoreError,
@@ -191,6 +192,7 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
     if let Some(other) = &opened.conversation {
         name = desk.agent.name_of(&desk.scope, other).await?;
     }
+    name = visible_in_prose(name);
     let shown = opened.conversation.clone().or(in_use.clone());
     let reached = opened.reached();
     let until = match (opened.whole, opened.until, &opened.run) {
@@ -226,7 +228,7 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
     let is_earlier = opened.conversation.is_some() && shown != in_use && !in_bin;
     let place = PLACES.iter().find(|place| place.path == opened.at);
     let sees = match (view.title.is_empty(), place) {
-        (false, _) => view.title,
+        (false, _) => visible_in_prose(view.title),
         (true, Some(place)) => place.label.to_owned(),
         (true, None) => opened.at.clone(),
     };
@@ -235,7 +237,8 @@ async fn content(desk: Desk, mut opened: Opened) -> Result<String, ApiError> {
         .filter(|(other, _)| Some(&other.id) != shown.as_ref())
         .map(|(other, words)| {
             let mark = if Some(&other.id) == in_use.as_ref() { " (in use)" } else { "" };
-            (other.id.to_string(), format!("{}{mark} ", other.created_at.readable()), words)
+            let label = format!("{}{mark} ", other.created_at.readable());
+            (other.id.to_string(), label, visible_in_prose(words))
         })
         .collect();
     // The same conversation, with the next of the earlier ones on offer.
@@ -377,7 +380,7 @@ async fn earlier(desk: Desk, Params(asked): Params<Earlier>) -> Result<Html<Stri
     let talk = desk.agent.talk(&desk.scope, &conversation, Some(&until), AT_ONCE).await?;
     let talk = Talk { run: None, ..talk };
     let more = earlier_link(Some(&conversation), Some(&talk), &Reached::Buttons);
-    let name = desk.agent.name_of(&desk.scope, &conversation).await?;
+    let name = visible_in_prose(desk.agent.name_of(&desk.scope, &conversation).await?);
     let turns = shown_turns(&desk, &name, talk).await?;
     Ok(Html(html(move || {
         view! { {more} {turns.into_iter().map(|turn| view! { <TurnView turn/> }).collect_view()} }

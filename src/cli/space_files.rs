@@ -111,9 +111,9 @@ fn here(place: &Place) -> Result<Database, Failure> {
 
 /// `1 chat`, `2 chats`.
 fn counted(count: usize, noun: &str) -> String {
-    match (count, noun.split_once(' ')) {
+    match (count, noun.split_once(" of ")) {
         (1, _) => format!("1 {noun}"),
-        (_, Some((first, rest))) => format!("{count} {first}s {rest}"),
+        (_, Some((part, whole))) => format!("{count} {part}s of {whole}"),
         (_, None) => format!("{count} {noun}s"),
     }
 }
@@ -151,4 +151,17 @@ fn agent(store: &Store) -> Result<Agent, Failure> {
     let providers = providers.map_err(failed)?;
     let search = Search::new(store.clone());
     Ok(Agent::new(store.clone(), providers, search, Limits::default(), "archive".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_named_as_one_or_as_several() {
+        assert_eq!(counted(1, "other conversation"), "1 other conversation");
+        assert_eq!(counted(0, "other conversation"), "0 other conversations");
+        assert_eq!(counted(2, "piece of knowledge"), "2 pieces of knowledge");
+        assert_eq!(counted(3, "chat"), "3 chats");
+    }
 }

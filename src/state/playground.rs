@@ -19,7 +19,7 @@ use crate::{
         tree::PathMessage,
         version::Revision,
         virtual_file::{FileChange, FilePath},
-        visible::visible,
+        visible::{show_in, visible, visible_in_prose},
     },
     markdown,
     store::{FilePlace, FileStep, StoreError},
@@ -35,7 +35,7 @@ pub async fn player(desk: &Desk, persona: Persona) -> Result<Player, ApiError> {
     let versions = desk.read().await?.versions(&persona.id, None, VERSIONS).await?.items;
     Ok(Player {
         id: persona.id,
-        name: persona.fields.name,
+        name: visible_in_prose(persona.fields.name),
         revision: persona.revision,
         model: persona.fields.model,
         tools: persona.fields.tools,
@@ -71,8 +71,10 @@ pub async fn session_data(
     left: Option<MessageId>,
 ) -> Result<SessionData, ApiError> {
     let (agent, scope) = (&desk.agent, &desk.scope);
-    let session = agent.session(scope, persona, id).await?;
-    let path = agent.session_path(scope, &session, before.as_ref()).await?;
+    let mut session = agent.session(scope, persona, id).await?;
+    show_in([&mut session.persona_name]);
+    let mut path = agent.session_path(scope, &session, before.as_ref()).await?;
+    show_in(path.todos.iter_mut().map(|todo| &mut todo.content));
     let mut link = desk.read().await?;
     let known = link.persona(persona).await?;
     let fields = link.persona_at(persona, session.persona_revision).await?;

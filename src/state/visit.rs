@@ -26,7 +26,7 @@ use crate::{
         picture::Picture,
         search::SearchKind,
         tree::PathMessage,
-        visible::visible,
+        visible::{show_in, visible, visible_in_prose},
     },
     markdown,
     search::Question,
@@ -129,7 +129,8 @@ pub fn compared_first() -> Option<MessageId> {
 
 /// A message with its words rendered, in a story paragraph by paragraph, and with those of the pictures
 /// that are its own.
-pub fn shown_turn(said: PathMessage, mode: ChatMode, pictures: &[Picture]) -> ChatTurn {
+pub fn shown_turn(mut said: PathMessage, mode: ChatMode, pictures: &[Picture]) -> ChatTurn {
+    show_in(&mut said.persona_name);
     let id = Some(&said.message.id);
     let own = pictures.iter().filter(|picture| picture.message_id.as_ref() == id);
     let pictures = own.cloned().collect();
@@ -172,7 +173,8 @@ fn compared_turn(row: ComparedRow, speakers: &Speakers) -> ComparedTurn {
 
 fn side(message: &Message, speakers: &Speakers, segments: Vec<Segment>) -> Side {
     let html = markdown::to_html(&message.text());
-    let name = speakers.get(&message.id).map(|(_, name)| name.clone()).unwrap_or_default();
+    let name = speakers.get(&message.id).map(|(_, name)| visible_in_prose(name.clone()));
+    let name = name.unwrap_or_default();
     Side { id: message.id.clone(), role: message.role, name, html, segments }
 }
 

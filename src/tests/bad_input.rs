@@ -3,7 +3,7 @@
 use axum::http::{HeaderValue, Method, header};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use greenroom::{
-    agent::{Follows, NewSession},
+    agent::{ChatWords, Follows, NewChat, NewSession},
     domain::{
         actor::Actor,
         change::{Change, Op},
@@ -327,7 +327,7 @@ async fn what_turns_a_line_is_shown_in_lists_and_in_what_was_found() {
         ("/search?q=lamp", "LampAnn⟦U+202E⟧txt"),
         ("/search?q=lamp", "⟦U+2066⟧light"),
     ] {
-        let page = house.get(path).await.text;
+        let page = read_of(&house.get(path).await.text);
         assert!(page.contains(shown), "{path} {shown}: {page}");
         assert!(!page.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{path}: {page}");
     }
@@ -337,4 +337,121 @@ async fn what_turns_a_line_is_shown_in_lists_and_in_what_was_found() {
         house.send(request(Method::DELETE, &format!("/api/storage/personas/{persona}"), None));
     assert!(gone.await.status.is_success());
     assert!(house.get("/bin").await.text.contains("Ann⟦U+202E⟧txt"));
+}
+
+/// A page without what stands in its fields: that is the text itself, letter by letter.
+fn read_of(page: &str) -> String {
+    let fields = [(" value=\"", "\""), ("<textarea", "</textarea>")];
+    let (mut read, mut rest) = (String::new(), page);
+    loop {
+        let found = fields.iter().filter_map(|(from, to)| Some((rest.find(*from)?, *from, *to)));
+        let Some((at, from, to)) = found.min_by_key(|(at, ..)| *at) else {
+            return read + rest;
+        };
+        read.push_str(&rest[..at]);
+        let field = &rest[at + from.len()..];
+        rest = field.find(to).map_or("", |end| &field[end + to.len()..]);
+    }
+}
+
+/// Names and titles turned letters around on every page but the lists.
+#[tokio::test]
+async fn what_turns_a_line_is_shown_wherever_names_and_titles_are_read_and_kept_in_fields() {
+    let (turned, shown) = ("Invoice \u{202e}gnp.exe", "Invoice ⟦U+202E⟧gnp.exe");
+    let house = House::new().await;
+    let (agent, scope) = (&house.state.agent, &house.state.scope);
+    let persona = PersonaId::new("invoice");
+    let make = Change::new(&persona, Op::Create).set("name", turned).set("appearance", turned);
+    house.submit(make.set("systemPrompt", "Answer.")).await.unwrap();
+    let new =
+        NewSession { persona: persona.clone(), title: turned.into(), ..NewSession::default() };
+    let session = agent.create_session(scope, new).await.unwrap();
+    let said = agent.say_in_session(scope, session.clone(), "Hello", Follows::Leaf, None).await;
+    agent.ended(scope, &said.unwrap().id).await.unwrap();
+    let new = NewChat { persona: persona.clone(), title: turned.into(), ..NewChat::default() };
+    let chat = agent.create_chat(scope, new).await.unwrap().id;
+    let words = ChatWords { content: turned.into(), ..ChatWords::default() };
+    let run = agent.say_in_chat(scope, &chat, words).await.unwrap();
+    agent.ended(scope, &run.id).await.unwrap();
+    let (asked, reply) = (&run.message_id, &run.reply_id);
+    let marks = [("id", reply.as_str()), ("form[label]", turned)];
+    assert_eq!(house.function("mark_message", &marks).await.status, 200);
+    let talk = agent.send(scope, &persona, turned, None).await.unwrap();
+    agent.ended(scope, &talk.id).await.unwrap();
+    let drawn = json!({"prompt": turned, "personaId": "invoice"});
+    let picture = house.call(Method::POST, "/api/pictures", drawn).await.good();
+    let picture = picture["id"].as_str().unwrap();
+    house.state.jobs.work_off().await.unwrap();
+    let new = json!({"description": turned, "settings":
+        {"model": "demo", "windowSize": 5, "shouldTruncateResults": true}});
+    let terminal = house.call(Method::POST, "/api/terminal/sessions", new).await.good();
+    let terminal = terminal["id"].as_str().unwrap();
+    let public = "/api/storage/personas/invoice/publication";
+    let public = house.call(Method::POST, public, json!({})).await.good();
+    let slug = public["slug"].as_str().unwrap();
+    let page = json!({"title": turned, "body": ""});
+    let page = house.call(Method::POST, "/api/storage/pages", page).await.good();
+    let page = page["id"].as_str().unwrap();
+    let actor = Actor::Persona { persona, user: "owner".into(), run: None, tier: Tier::Suggest };
+    let draft = Change::new(&PersonaId::new("invoice"), Op::Update).set("notes", "plain");
+    let draft = draft.based_on(1);
+    house.gate_for(actor).submit(draft).await.unwrap();
+
+    let (in_chat, playground) = (format!("/chats/{chat}"), "/playground/invoice");
+    let run = &run.id;
+    for path in [
+        "/chats?persona=invoice".to_owned(),
+        in_chat.clone(),
+        format!("{in_chat}?chats=1"),
+        format!("{in_chat}?settings=1"),
+        format!("{in_chat}?map=1&at={reply}"),
+        format!("{in_chat}?map=1&find=Invoice"),
+        format!("{in_chat}?compare={asked}&with={reply}"),
+        playground.to_owned(),
+        format!("{playground}/{}", session.id),
+        format!("{playground}/{}?settings=1", session.id),
+        "/traces".to_owned(),
+        format!("/traces/{run}"),
+        format!("/traces/{run}?span=run"),
+        "/usage".to_owned(),
+        "/gallery".to_owned(),
+        "/gallery?persona=invoice".to_owned(),
+        format!("/gallery?picture={picture}"),
+        "/terminal".to_owned(),
+        format!("/terminal/{terminal}"),
+        "/personas/invoice/roleplay".to_owned(),
+        format!("/pages/{page}"),
+        "/inbox".to_owned(),
+        "/audit".to_owned(),
+        "/rail?at=/personas/invoice&whole=1".to_owned(),
+        format!("/p/{slug}"),
+    ] {
+        let page = house.get(&path).await;
+        assert_eq!(page.status, 200, "{path}: {}", page.text);
+        let read = read_of(&page.text);
+        assert!(read.contains(shown), "{path}: {read}");
+        assert!(!read.contains('\u{202e}'), "{path}: {read}");
+    }
+    // The browser's program is given the persona as it is there.
+    for tab in ["enhance", "publish"] {
+        let page = house.get(&format!("/personas/invoice?workbench={tab}")).await.text;
+        assert!(page.contains(&format!("<title>{shown} · Greenroom</title>")), "{page}");
+        let head = page.split_once("id=\"workbench-title\"").unwrap().1;
+        assert!(head.split("</h2>").next().unwrap().contains(shown), "{page}");
+    }
+    for (path, field) in [
+        (format!("{in_chat}?settings=1"), "title"),
+        ("/chats".to_owned(), "title"),
+        (format!("{playground}/{}?settings=1", session.id), "title"),
+        (format!("/terminal/{terminal}"), "description"),
+        (format!("{in_chat}?map=1&at={reply}"), "form[label]"),
+    ] {
+        let page = house.get(&path).await.text;
+        let named = format!("name=\"{field}\"");
+        let mut fields = page.split("<input").filter(|input| input.contains(&named));
+        assert!(
+            fields.any(|input| input.contains(&format!("value=\"{turned}\""))),
+            "{path}: {page}"
+        );
+    }
 }

@@ -305,6 +305,17 @@ async fn a_file_that_is_no_card_makes_nothing(house: House) {
         assert_eq!(led.status, 303);
         assert!(led.header("location").starts_with("/?"), "{}", led.header("location"));
     }
+    // A browser says how much it sends, sends all of it, and is led back with a sentence.
+    let head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n";
+    let form = format!("{head}{}\r\n--x--\r\n", "x".repeat(33 * 1024 * 1024));
+    let length = form.len().into();
+    let path = "/api/storage/personas/import-file";
+    let mut form = sent(path, "multipart/form-data; boundary=x", form.into_bytes());
+    form.headers_mut().insert(header::CONTENT_LENGTH, length);
+    let led = house.send(form).await;
+    assert_eq!(led.status, 303, "{}", led.text);
+    let page = house.get(led.header("location")).await.text;
+    assert!(page.contains("too large: at most 32768 KiB are taken."), "{page}");
     let large = vec![b' '; 33 * 1024 * 1024];
     let answer = house.send(sent(IMPORT, "application/octet-stream", large)).await;
     assert_eq!(answer.error(), error(413, "too_large", ""));

@@ -30,6 +30,7 @@ use crate::{
         id::{CallId, MessageId, PartId, RunId},
         message::{Part, PartBody, ToolCall, ToolResult},
         run::Run,
+        visible::visible_in_prose,
     },
     markdown,
     state::{AppState, Desk},
@@ -63,7 +64,7 @@ pub async fn follow(state: AppState, desk: Desk, ids: &[RunId]) -> Result<EventS
     let mut all = SelectAll::new();
     for id in ids {
         let run = desk.agent.run(&desk.scope, id).await?;
-        let name = desk.agent.voice_of(&desk.scope, &run).await?;
+        let name = visible_in_prose(desk.agent.voice_of(&desk.scope, &run).await?);
         let events = desk.agent.watch(&desk.scope, id, 0).await?;
         all.push(patches(desk.clone(), name, run, events).boxed());
     }

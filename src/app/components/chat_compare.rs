@@ -19,6 +19,7 @@ use crate::{
         compare::Branch,
         id::{ConversationId, MessageId},
         message::Role,
+        visible::visible_in_prose,
     },
 };
 
@@ -40,7 +41,7 @@ pub fn ChatCompare(
         <PageTitle text=title/>
         <nav class="crumbs small" aria-label="Where this is">
             <a href="/chats">"Chats"</a>
-            <a href=home class="one-line">{chat.title.clone()}</a>
+            <a href=home class="one-line">{visible_in_prose(chat.title.clone())}</a>
         </nav>
         <header class="page-head"><h1>"Two branches"</h1></header>
         <Suspense>

@@ -9,6 +9,7 @@ use crate::{
         chat::MemberState,
         id::{ConversationId, PersonaId},
         line::{Next, NextItem},
+        visible::visible_in_prose,
     },
 };
 
@@ -53,7 +54,7 @@ fn Waiting(chat: ConversationId, names: String, item: NextItem) -> impl IntoView
         (Next::Words { content, .. }, false) => view! {
             <div class="card line-item">
                 <p class="faint small">"Will be sent when the answer is there"</p>
-                <p class="line-words">{content}</p>
+                <p class="line-words">{visible_in_prose(content)}</p>
                 <Press named told="You have it back: change it, send it, or throw it away." action=HoldNext::url() label="Take back"/>
             </div>
         }

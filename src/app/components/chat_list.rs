@@ -12,6 +12,7 @@ use crate::{
     domain::{
         chat::{Chat, ChatSummary},
         id::ConversationId,
+        visible::visible_in_prose,
     },
 };
 
@@ -66,7 +67,7 @@ fn row(chat: ChatSummary, open: &ConversationId) -> impl IntoView + use<> {
     view! {
         <li id=format!("beside-{}", chat.id)>
             <a href=href aria-current=current>
-                <span class="one-line">{chat.title}</span>
+                <span class="one-line">{visible_in_prose(chat.title)}</span>
                 <span class="faint small">{chat.mode.label()} " · " <When at=chat.updated_at/></span>
             </a>
         </li>

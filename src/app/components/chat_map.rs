@@ -27,6 +27,7 @@ use crate::{
         id::{ConversationId, MessageId},
         message::Role,
         tree::{FoundInTree, MOMENT, TreeNode},
+        visible::visible_in_prose,
     },
 };
 
@@ -238,7 +239,7 @@ fn Chosen(ask: MapAsk, node: TreeNode, who: String, on_path: Vec<MessageId>) -> 
         <section class="card stack tight" aria-label="The chosen message" id="map-chosen">
             <p class="who">
                 <strong>{who}</strong> " " <When at=node.created_at/>
-                {(!node.label.is_empty()).then(|| view! { <span class="badge">{node.label.clone()}</span> })}
+                {(!node.label.is_empty()).then(|| view! { <span class="badge">{visible_in_prose(node.label.clone())}</span> })}
                 {node.bookmarked.then(|| view! { <span class="badge good">"Bookmarked"</span> })}
                 {pruned.then(|| view! { <span class="badge">"Pruned"</span> })}
             </p>

@@ -23,6 +23,7 @@ use crate::{
         message::Role,
         run::Run,
         tree::{MAX_BESIDE, MAX_HIDDEN, MAX_SIBLINGS, MOMENT, PathMessage},
+        visible::visible_in_prose,
     },
 };
 
@@ -57,7 +58,7 @@ pub fn ChatTurnView(
     let who = if mine { "You".to_owned() } else { name };
     let part = PartId::from(format!("{id}"));
     let live = said.generating.then_some("");
-    let (label, bookmarked) = (said.label.clone(), said.bookmarked);
+    let (label, bookmarked) = (visible_in_prose(said.label.clone()), said.bookmarked);
     let shown = ShownTurn {
         id: id.clone(),
         role,

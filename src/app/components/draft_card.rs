@@ -46,7 +46,7 @@ pub fn DraftCard(
     // What a person tried to accept is theirs to settle.
     let expires = draft.expires_at.filter(|_| open && draft.decided_at.is_none());
     let kind = draft.entity.kind.noun();
-    let of = draft.of.clone().map(|name| format!(" of {name}"));
+    let of = draft.of.clone().map(|name| visible(format!(" of {name}")));
     let (untrusted, more) = (draft.untrusted.clone(), draft.untrusted_more);
     let told = [&draft.title, &draft.summary, &draft.reason, &draft.proposed_by.name];
     let quoted = untrusted.iter().flat_map(|source| [&source.title, &source.passage]);

@@ -21,6 +21,7 @@ use crate::{
         knowledge::TITLE,
         timestamp::Timestamp,
         version::Revision,
+        visible::visible_in_prose,
     },
 };
 
@@ -58,7 +59,7 @@ pub fn EntryForm(
     let deleted = format!("The {} is in the bin.", kind.noun());
     view! {
         <PageTitle text=name.clone()/>
-        <h1 class="sr">{name}</h1>
+        <h1 class="sr">{visible_in_prose(name)}</h1>
         <nav class="crumbs small" aria-label="Where this is">
             <a href="/knowledge">"Knowledge"</a>
             <a href=list>{kind.plural()}</a>

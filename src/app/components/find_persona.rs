@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::domain::visible::visible_in_prose;
+
 /// A field for a name, below a list that has only the personas that changed last.
 #[component]
 pub fn FindPersona(
@@ -18,7 +20,7 @@ pub fn FindPersona(
 ) -> impl IntoView {
     let asked = !who.trim().is_empty();
     let told = match (asked, listed, more) {
-        (true, 0, _) => format!("No persona has “{who}” in its name."),
+        (true, 0, _) => visible_in_prose(format!("No persona has “{who}” in its name.")),
         (true, 1, false) => "1 persona has it in its name.".to_owned(),
         (true, count, false) => format!("{count} personas have it in their names."),
         (true, count, true) => format!("These are {count} of them. A longer name finds fewer."),

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         id::MessageId,
         picture::{PROMPT, Picture, PictureFacts, PictureState},
+        visible::visible_in_prose,
     },
 };
 
@@ -64,13 +65,14 @@ pub fn PictureView(
     can_make: bool,
 ) -> impl IntoView {
     let Picture { id, state, problem, wish, facts, file, .. } = picture;
+    let problem = problem.map(visible_in_prose);
     match state {
         PictureState::Done => {
             let facts = facts.unwrap_or_default();
             let demo = facts.demo;
             view! {
                 <a class="picture-frame" href=href>
-                    <img src=file alt=wish.prompt width=facts.width height=facts.height loading="lazy" decoding="async"/>
+                    <img src=file alt=visible_in_prose(wish.prompt) width=facts.width height=facts.height loading="lazy" decoding="async"/>
                     {demo.then(|| view! { <span class="badge demo">"Demo"</span> })}
                 </a>
             }

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         playground::{VALUE, Variables, variable_field},
         version::{Revision, VersionSummary},
+        visible::visible_in_prose,
     },
 };
 
@@ -25,7 +26,7 @@ pub fn VariableFields(
         let rows = value.lines().count().clamp(1, 8).to_string();
         view! {
             <div class="field">
-                <label for=id.clone()><code>{format!("{{{{{name}}}}}")}</code></label>
+                <label for=id.clone()><code>{visible_in_prose(format!("{{{{{name}}}}}"))}</code></label>
                 <textarea id=id name=field rows=rows maxlength=VALUE.max_chars inner_html=written(&value)></textarea>
             </div>
         }
@@ -51,7 +52,7 @@ pub fn VersionChoice(
                 {versions.into_iter().enumerate().map(|(at, version)| {
                     let newest = if at == 0 { " (newest)" } else { "" };
                     let labels: String = version.labels.iter().map(|label| format!(" · {label}")).collect();
-                    let told = format!("v{}{newest}{labels}", version.revision);
+                    let told = visible_in_prose(format!("v{}{newest}{labels}", version.revision));
                     view! { <option value=version.revision.to_string() selected=version.revision == chosen>{told}</option> }
                 }).collect_view()}
                 {older}

@@ -21,6 +21,7 @@ use crate::{
         run::Run,
         timestamp::Timestamp,
         tree::PathMessage,
+        visible::visible_in_prose,
     },
 };
 
@@ -241,7 +242,7 @@ fn written_steps(
         .filter_map(|part| match &part.body {
             PartBody::ToolCall(call) if WRITING.contains(&call.name.as_str()) && done(call) => {
                 let path = call.input.get("path").and_then(|path| path.as_str());
-                let told = path.unwrap_or(&call.name).to_owned();
+                let told = visible_in_prose(path.unwrap_or(&call.name).to_owned());
                 Some((format!("/playground/{persona}/{session}?call={}", call.call), told))
             }
             _ => None,

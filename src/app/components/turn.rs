@@ -168,7 +168,7 @@ fn step(call: ToolCall, result: Option<ToolResult>, took_ms: Option<u64>) -> imp
     view! {
         <details class="step" id=step_id(&call.call) data-state=state>
             <summary>
-                <span aria-hidden="true">{mark}</span> " " {call.name} <span class="sr">" " {state}</span>
+                <span aria-hidden="true">{mark}</span> " " {visible(call.name)} <span class="sr">" " {state}</span>
                 {(!brief.is_empty()).then(|| view! { <span class="step-brief">{brief}</span> })}
                 {took_ms.map(|took| view! { <span class="step-took">{told_time(took)}</span> })}
             </summary>

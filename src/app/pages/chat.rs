@@ -32,6 +32,7 @@ use crate::{
         message::Role,
         run::{Run, RunStatus},
         tree::{MAX_COUNTED, Newer, PathPage, TreeNode},
+        visible::visible_in_prose,
     },
 };
 
@@ -275,7 +276,7 @@ fn Head(chat: Chat, leaf: Option<String>) -> impl IntoView {
         <nav class="crumbs small" aria-label="Where this is"><a href="/chats">"Chats"</a></nav>
         <header class="page-head chat-head">
             <div>
-                <h1 class="one-line">{title}</h1>
+                <h1 class="one-line">{visible_in_prose(title)}</h1>
                 <p class="faint small">{names} {mode.label()}</p>
             </div>
             <div class="row tight">
@@ -320,7 +321,7 @@ fn Elsewhere(chat: ConversationId, newer: Newer) -> impl IntoView {
 /// Says what was just pruned, and takes it back.
 #[component]
 fn Pruned(node: TreeNode) -> impl IntoView {
-    let told = format!("Pruned from “{}” on.", node.excerpt);
+    let told = visible_in_prose(format!("Pruned from “{}” on.", node.excerpt));
     view! {
         <form class="told row apart small seen" method="post" action=PruneMessage::url() data-quiet role="status" tabindex="-1">
             <input type="hidden" name="id" value=node.id.to_string()/>

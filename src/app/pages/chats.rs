@@ -22,6 +22,7 @@ use crate::{
         chat::{ChatMode, ChatSummary, MAX_FILE_MESSAGES, MAX_FILE_MIB, TITLE},
         id::PersonaId,
         list::Page,
+        visible::visible_in_prose,
     },
 };
 
@@ -74,7 +75,7 @@ async fn speakers(first: Option<PersonaId>, who: String) -> (Vec<Speaker>, usize
         Some(id) => open_persona(id).await.ok(),
         None => None,
     };
-    let first = asked_for.map(|open| (open.persona.id, open.persona.fields.name));
+    let first = asked_for.map(|open| (open.persona.id, visible_in_prose(open.persona.fields.name)));
     let known = first.as_ref().map(|(id, _)| id.clone());
     let others = list.into_iter().map(|persona| (persona.id, persona.name));
     let others = others.filter(|(id, _)| Some(id) != known.as_ref());
@@ -171,12 +172,13 @@ fn listed(names: &[String]) -> String {
 #[component]
 fn Row(chat: ChatSummary) -> impl IntoView {
     let ChatSummary { id, title, mode, persona_names, updated_at, .. } = chat;
-    let (rename, bin) = (format!("Rename “{title}”"), format!("Move “{title}” to the bin"));
+    let shown = visible_in_prose(title.clone());
+    let (rename, bin) = (format!("Rename “{shown}”"), format!("Move “{shown}” to the bin"));
     let field = format!("title-{id}");
     view! {
         <li class="card row" id=format!("chat-{id}")>
             <a class="card-link card-text" href=format!("/chats/{id}")>
-                <strong class="one-line">{title.clone()}</strong>
+                <strong class="one-line">{shown}</strong>
                 <span class="faint small">{listed(&persona_names)} " · " {mode.label()}</span>
             </a>
             <span class="facts-aside faint small"><When at=updated_at/></span>

@@ -24,6 +24,7 @@ use crate::{
     domain::{
         id::{PersonaId, PictureId},
         picture::{MAX_STEPS, PICTURES_OFF, PROMPT, Picture, PictureState, Shape},
+        visible::{show_in, visible_in_prose},
     },
 };
 
@@ -95,8 +96,8 @@ pub fn GalleryPage() -> impl IntoView {
 }
 
 fn shown(data: GalleryData, view: Looked) -> impl IntoView {
-    let GalleryData { page, open, personas, appearance, models, tunable, demo, can_make, .. } =
-        data;
+    let GalleryData { page, open, mut personas, appearance, .. } = data;
+    let GalleryData { models, tunable, demo, can_make, .. } = data;
     let next = page.next.clone();
     let next = next.map(|after| Looked { after: Some(after), ..view.clone() }.path());
     let name = view.persona.as_ref().and_then(|id| personas.iter().find(|(known, _)| known == id));
@@ -106,6 +107,9 @@ fn shown(data: GalleryData, view: Looked) -> impl IntoView {
         (Some(name), looks) => format!("{name}: {looks}"),
         (None, _) => String::new(),
     };
+    // That goes into a field; what they are called here is only read.
+    let name = name.map(visible_in_prose);
+    show_in(personas.iter_mut().map(|(_, name)| name));
     let empty = page.items.is_empty();
     let drawer = open.map(|picture| {
         view! { <Open picture personas=personas.clone() view=view.clone() can_make/> }
@@ -183,7 +187,7 @@ fn Filter(personas: Vec<(PersonaId, String)>, view: Looked) -> impl IntoView {
 fn Tile(picture: Picture, href: String, can_make: bool) -> impl IntoView {
     let deleted = picture.deleted_at.is_some();
     let (id, at) = (picture.id.to_string(), picture.created_at);
-    let prompt = picture.wish.prompt.clone();
+    let prompt = visible_in_prose(picture.wish.prompt.clone());
     let tools = match deleted {
         true => view! {
             <form method="post" action=DeletePicture::url() data-quiet data-told="It is back.">
@@ -304,7 +308,7 @@ fn Open(
     view! {
         <Drawer title="Picture" home>
             <div class="picture whole"><PictureView picture=picture.clone() href can_make/></div>
-            <p class="picture-words">{picture.wish.prompt.clone()}</p>
+            <p class="picture-words">{visible_in_prose(picture.wish.prompt.clone())}</p>
             <p class="faint small">{facts} " · " <When at=picture.created_at/></p>
             {chat.map(|chat| view! { <p class="small"><a href=chat>"The moment in its chat"</a></p> })}
             {there.then(|| view! {

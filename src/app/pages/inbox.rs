@@ -13,6 +13,7 @@ use crate::{
         id::{ChangeId, PersonaId},
         list::Page,
         proposal::Proposal,
+        visible::visible,
     },
 };
 
@@ -95,7 +96,7 @@ fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
         {many.then(|| view! { <Batch state/> })}
         {grouped(page.items).into_iter().map(|(entity, drafts)| {
             let title = drafts.first().map(|draft| draft.title.clone()).unwrap_or_default();
-            let title = format!("{} · {title}", entity.kind.noun());
+            let title = format!("{} · {}", entity.kind.noun(), visible(title));
             let label = title.clone();
             let group = format!("inbox-{}-{}", entity.kind.word(), entity.id);
             view! {
@@ -105,7 +106,7 @@ fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
                         let mark = many.then(|| view! {
                             <label class="inbox-mark">
                                 <input type="checkbox" name="ids[]" value=draft.id.to_string() form="batch"/>
-                                <span class="sr">"Mark " {draft.summary.clone()}</span>
+                                <span class="sr">"Mark " {visible(draft.summary.clone())}</span>
                             </label>
                         });
                         let row = format!("inbox-{}", draft.id);

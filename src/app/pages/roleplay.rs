@@ -14,6 +14,7 @@ use crate::{
     domain::{
         id::PersonaId,
         persona::{EditedPersona, ROLEPLAY},
+        visible::visible_in_prose,
     },
 };
 
@@ -37,7 +38,8 @@ fn shown(persona: EditedPersona) -> impl IntoView {
     let EditedPersona { id, revision, fields } = persona;
     let home = format!("/personas/{id}");
     let versions = format!("{home}?versions=1");
-    let title = format!("{} in roleplay", fields.name);
+    let name = visible_in_prose(fields.name);
+    let title = format!("{name} in roleplay");
     let is_made = fields.roleplay_data.is_some();
     let told = if is_made {
         "A model drew this from the persona, or you wrote it. It goes along in every chat with this version, and every change of it is a version."
@@ -49,7 +51,7 @@ fn shown(persona: EditedPersona) -> impl IntoView {
         <PageTitle text=title.clone()/>
         <nav class="crumbs small" aria-label="Where this is">
             <a href="/">"Personas"</a>
-            <a href=home>{fields.name}</a>
+            <a href=home>{name}</a>
         </nav>
         <header class="page-head">
             <h1 class="one-line">{title}</h1>

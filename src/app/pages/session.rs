@@ -28,6 +28,7 @@ use crate::{
         message::Role,
         playground::{SessionSpent, TITLE, Todo, TodoStatus},
         run::{Run, told_dollars},
+        visible::visible_in_prose,
     },
 };
 
@@ -181,7 +182,8 @@ fn shown(data: SessionData) -> impl IntoView {
 /// What the prompt has places for and nothing stands in for, before it goes to the model like that.
 #[component]
 fn Unfilled(names: Vec<String>, home: String) -> impl IntoView {
-    let named: Vec<String> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+    let named = names.iter().map(|name| visible_in_prose(format!("{{{{{name}}}}}")));
+    let named: Vec<String> = named.collect();
     let told = match named.as_slice() {
         [one] => format!("{one} is not filled in and goes to the model as it stands. "),
         several => {
@@ -240,7 +242,7 @@ fn Head(
             <a href="/">"Personas"</a> <a href=editor>{persona_name}</a> <a href=entrance.clone()>"Playground"</a>
         </nav>
         <header class="page-head chat-head">
-            <h1 class="one-line">{title}</h1>
+            <h1 class="one-line">{visible_in_prose(title)}</h1>
             <div class="row tight">
                 <a class="button quiet" href=entrance><Glyph icon=Icon::Plus/> "New or other session"</a>
                 <a class="button quiet" href=settings><Glyph icon=Icon::Settings/> "Settings"</a>

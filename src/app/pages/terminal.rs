@@ -20,6 +20,7 @@ use crate::{
         message::{Message, Role},
         run::Run,
         terminal::{DESCRIPTION, ManagerKind, TerminalSession},
+        visible::{visible, visible_in_prose},
     },
 };
 
@@ -43,7 +44,7 @@ pub fn TerminalPage() -> impl IntoView {
 
 fn shown(data: TerminalData) -> impl IntoView {
     let TerminalData { session, turns, earlier, run } = data;
-    let title = session.title();
+    let title = visible_in_prose(session.title());
     let model = session.settings.model.clone();
     let earlier = earlier.map(|until| format!("/terminal/{}?until={until}", session.id));
     let empty = turns.is_empty();
@@ -90,11 +91,11 @@ fn Facts(session: TerminalSession) -> impl IntoView {
         ManagerKind::Summarizing => "what was said before them is summed up",
     };
     let prompt = settings.system_prompt.map(|prompt| {
-        let from = prompt.path.map(|path| format!(" (from {path})")).unwrap_or_default();
+        let from = prompt.path.map(|path| visible(format!(" (from {path})")));
         view! {
             <details>
                 <summary class="small">"System prompt" {from}</summary>
-                <pre class="wraps small">{prompt.text}</pre>
+                <pre class="wraps small">{visible(prompt.text)}</pre>
             </details>
         }
     });

@@ -16,6 +16,7 @@ use crate::{
         id::RunId,
         theme::{self, Theme},
         timestamp::Timestamp,
+        visible::visible_in_prose,
     },
 };
 
@@ -55,7 +56,7 @@ pub fn content_policy() -> Option<Nonce> {
 /// A title as it may stand in the document: `leptos_meta` writes it there as it is, and only when
 /// what it was made from is gone.
 pub fn title_text(text: impl Fn() -> String + Send + Sync + 'static) -> TextProp {
-    text().replace('&', "&amp;").replace('<', "&lt;").into()
+    visible_in_prose(text()).replace('&', "&amp;").replace('<', "&lt;").into()
 }
 
 /// The colours that the browser's cookie asks for.

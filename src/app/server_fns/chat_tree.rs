@@ -104,16 +104,22 @@ pub async fn map_chat(
     #[server(default)]
     older: Option<MessageId>,
 ) -> Result<MapData, ApiError> {
-    use crate::state::desk;
+    use crate::{domain::visible::show_in, state::desk};
 
     let desk = desk()?;
     let (agent, scope) = (&desk.agent, &desk.scope);
     let around = around.or_else(|| at.clone());
-    let window = agent.map_window(scope, &id, around.as_ref(), leaf.as_ref()).await?;
-    let found = agent.find_in_chat(scope, &id, &find, older.as_ref()).await?;
-    let moments = agent.moments(scope, &id).await?;
-    let chosen = at.and_then(|at| window.nodes.iter().find(|node| node.id == at).cloned());
-    let names = agent.names_in_chat(scope, &id, window.nodes.iter().chain(&found.nodes)).await?;
+    let mut window = agent.map_window(scope, &id, around.as_ref(), leaf.as_ref()).await?;
+    let mut found = agent.find_in_chat(scope, &id, &find, older.as_ref()).await?;
+    let mut moments = agent.moments(scope, &id).await?;
+    let mut names =
+        agent.names_in_chat(scope, &id, window.nodes.iter().chain(&found.nodes)).await?;
+    // What a chosen message is called is edited there, too.
+    let mut chosen = at.and_then(|at| window.nodes.iter().find(|node| node.id == at).cloned());
+    show_in(chosen.iter_mut().map(|node| &mut node.excerpt));
+    let nodes = window.nodes.iter_mut().chain(&mut found.nodes).chain(&mut moments);
+    show_in(nodes.flat_map(|node| [&mut node.label, &mut node.excerpt]));
+    show_in(names.values_mut());
     Ok(MapData { window, found, moments, chosen, names })
 }
 

@@ -152,9 +152,9 @@ pub async fn list_chats(
         "" => desk.read().await?.chats(persona.as_ref(), after.as_deref(), PAGE_SIZE).await?,
         _ => found_chats(&desk, persona.as_ref(), &words).await?,
     };
+    // A title is edited there, too.
     for chat in &mut page.items {
-        show_in([&mut chat.title, &mut chat.persona_name]);
-        show_in(&mut chat.persona_names);
+        show_in(chat.persona_names.iter_mut().chain([&mut chat.persona_name]));
     }
     Ok(page)
 }
@@ -229,12 +229,14 @@ pub async fn open_chat(
     use super::models::list_models;
     use crate::{
         agent::PathAsk,
+        domain::visible::show_in,
         state::{desk, device, keep_place, shown_turn},
     };
 
     let desk = desk()?;
     let mut link = desk.read().await?;
-    let chat = link.chat(&id).await?;
+    let mut chat = link.chat(&id).await?;
+    show_in(chat.members.iter_mut().map(|member| &mut member.name));
     let device = device();
     let was_at = link.device_leaf(&id, &desk.scope.user, &device).await?;
     let pruned = match pruned {

@@ -60,12 +60,13 @@ pub async fn open_page(
     /// Which one.
     id: PageId,
 ) -> Result<PageData, ApiError> {
-    use crate::state::desk;
+    use crate::{domain::visible::visible_in_prose, state::desk};
 
     let desk = desk()?;
     let page = desk.read().await?.entry::<PageFields>(&id).await?;
     let linking = desk.search.linking_to(&desk.scope.space, &page.fields.title).await?;
-    let linked_from = linking.into_iter().map(|hit| (hit.path(), hit.title)).collect();
+    let linking = linking.into_iter().map(|hit| (hit.path(), visible_in_prose(hit.title)));
+    let linked_from = linking.collect();
     Ok(PageData { page, linked_from })
 }
 

@@ -115,7 +115,7 @@ pub async fn open_playground(
     after: Option<String>,
 ) -> Result<EntranceData, ApiError> {
     use crate::{
-        domain::list::PAGE_SIZE,
+        domain::{list::PAGE_SIZE, visible::show_in},
         state::{desk, player, variables_of},
         store::Kept,
     };
@@ -123,7 +123,9 @@ pub async fn open_playground(
     let desk = desk()?;
     let known = desk.read().await?.persona(&persona).await?;
     let kept = if deleted { Kept::Deleted } else { Kept::InUse };
-    let sessions = desk.read().await?.sessions(&persona, kept, after.as_deref(), PAGE_SIZE).await?;
+    let mut sessions =
+        desk.read().await?.sessions(&persona, kept, after.as_deref(), PAGE_SIZE).await?;
+    show_in(sessions.items.iter_mut().map(|session| &mut session.title));
     let gone = desk.read().await?.sessions(&persona, Kept::Deleted, None, 1).await?;
     let any_deleted = !gone.items.is_empty();
     let (variable_names, older_names) = variables_of(&desk, &known).await?;

@@ -36,7 +36,7 @@ pub async fn list_terminals(
     after: Option<String>,
 ) -> Result<Page<(TerminalSession, String)>, ApiError> {
     use crate::{
-        domain::{list::PAGE_SIZE, tree::excerpt},
+        domain::{list::PAGE_SIZE, tree::excerpt, visible::show_in},
         state::desk,
         store::Kept,
     };
@@ -47,12 +47,13 @@ pub async fn list_terminals(
         desk.agent.terminals(&desk.scope, kept, after.as_deref(), PAGE_SIZE).await?;
     let mut link = desk.read().await?;
     let mut named = Vec::with_capacity(items.len());
-    for session in items {
+    for mut session in items {
         let first = match session.description.trim() {
             "" => link.first_message(&session.id).await?,
             _ => None,
         };
-        let opening = first.map(|message| excerpt(&message.text())).unwrap_or_default();
+        let mut opening = first.map(|message| excerpt(&message.text())).unwrap_or_default();
+        show_in([&mut session.description, &mut opening]);
         named.push((session, opening));
     }
     Ok(Page { items: named, next })

@@ -48,6 +48,7 @@ pub async fn list_traces(
         domain::{
             list::{MAX_PAGE_SIZE, PAGE_SIZE},
             usage::{MAX_DAYS, first_day},
+            visible::show_in,
         },
         state::desk,
         store::{StoreError, now},
@@ -55,7 +56,7 @@ pub async fn list_traces(
 
     let mut link = desk()?.read().await?;
     // What is mistyped is mended in the form, where all else stays chosen.
-    let (filter, page, refused) = match words.parse() {
+    let (filter, mut page, refused) = match words.parse() {
         Ok(filter) => {
             let page = link.traces(&filter, after.as_deref(), PAGE_SIZE).await?;
             (filter, page, None)
@@ -79,6 +80,11 @@ pub async fn list_traces(
         personas.push((id, name));
     }
     personas.sort_by_key(|(_, name)| name.to_lowercase());
+    show_in(personas.iter_mut().map(|(_, name)| name));
+    for trace in &mut page.items {
+        show_in([&mut trace.persona_name]);
+        show_in(&mut trace.error);
+    }
     let mut models = link.models_used_since(first_day(now(), MAX_DAYS)).await?;
     // What is looked for stays in the form, also when nothing is found.
     models.extend(filter.model.filter(|model| !models.contains(model)));
@@ -91,10 +97,13 @@ pub async fn open_trace(
     /// The run.
     id: RunId,
 ) -> Result<TraceData, ApiError> {
-    use crate::{state::desk, traces};
+    use crate::{domain::visible::show_in, state::desk, traces};
 
     let desk = desk()?;
-    let trace = traces::read(&mut desk.read().await?, &id).await?;
+    let mut trace = traces::read(&mut desk.read().await?, &id).await?;
+    show_in([&mut trace.summary.persona_name]);
+    show_in(&mut trace.summary.error);
+    show_in(trace.spans.iter_mut().map(|span| &mut span.name));
     let sent = traces::sent(&desk.agent, &desk.scope, &id).await?;
     Ok(TraceData { trace, sent })
 }
@@ -107,12 +116,17 @@ pub async fn read_usage(
     days: Option<u32>,
 ) -> Result<UsageReport, ApiError> {
     use crate::{
-        domain::usage::{check_days, first_day},
+        domain::{
+            usage::{check_days, first_day},
+            visible::show_in,
+        },
         state::desk,
         store::now,
     };
 
     let (days, now) = (check_days(days)?, now());
     let rows = desk()?.read().await?.usage_since(first_day(now, days)).await?;
-    Ok(UsageReport::of(rows, days, now))
+    let mut report = UsageReport::of(rows, days, now);
+    show_in(report.by_persona.iter_mut().filter_map(|of| of.name.as_mut()));
+    Ok(report)
 }

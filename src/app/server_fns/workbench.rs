@@ -46,7 +46,7 @@ pub async fn open_enhance(
     id: PersonaId,
 ) -> Result<EnhanceData, ApiError> {
     use crate::{
-        domain::{change::ChangeState, list::PAGE_SIZE},
+        domain::{change::ChangeState, list::PAGE_SIZE, visible::visible_in_prose},
         state::desk,
     };
 
@@ -62,7 +62,7 @@ pub async fn open_enhance(
     for state in [ChangeState::Pending, ChangeState::Conflict] {
         drafts.extend(desk.gate.proposals(state, Some(&id), None, PAGE_SIZE).await?.items);
     }
-    Ok(EnhanceData { name: persona.fields.name, at_work, drafts })
+    Ok(EnhanceData { name: visible_in_prose(persona.fields.name), at_work, drafts })
 }
 
 /// Asks a persona's agent for improvements, as drafts.
@@ -90,7 +90,10 @@ pub async fn open_publish(
     /// Of which persona.
     id: PersonaId,
 ) -> Result<PublishData, ApiError> {
-    use crate::state::{desk, link_to};
+    use crate::{
+        domain::visible::{show_in, visible_in_prose},
+        state::{desk, link_to},
+    };
 
     let desk = desk()?;
     let mut link = desk.read().await?;
@@ -106,8 +109,9 @@ pub async fn open_publish(
             examples.push(example.clone());
         }
     }
+    show_in(examples.iter_mut().flat_map(|one| [&mut one.input, &mut one.answer]));
     let link = page.map(|page| link_to(&page.path())).unwrap_or_default();
-    let (name, revision) = (persona.fields.name, persona.revision);
+    let (name, revision) = (visible_in_prose(persona.fields.name), persona.revision);
     Ok(PublishData { name, revision, published, link, examples })
 }
 
