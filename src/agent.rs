@@ -77,7 +77,7 @@ use std::{
 pub use chat_files::{ChatFile, ImportedChat};
 pub use chat_place::Place;
 pub use chat_restore::BroughtBack;
-pub use chat_tree::{ChatEdit, ChatWords, PathAsk};
+pub use chat_tree::{ChatEdit, ChatWords, PathAsk, is_elsewhere};
 pub use chats::{ChatChanges, NewChat};
 pub use collector::{Collector, Ended};
 pub use editor::History;

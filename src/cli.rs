@@ -27,6 +27,7 @@ use std::{future::Future, io::IsTerminal, process::ExitCode};
 use clap::{Parser, Subcommand};
 use exit::{Exit, Failure};
 use log_line::Lines;
+use tracing_subscriber::EnvFilter;
 
 use crate::{config::ServeArgs, sandbox};
 
@@ -123,13 +124,22 @@ fn no_threads(error: std::io::Error) -> Failure {
 
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn start_log() {
-    use tracing_subscriber::{EnvFilter, fmt};
-    // What goes wrong with a server of tools is told by the toolbox, without the keys that it was given.
-    let usual = || EnvFilter::new("info,rmcp=off");
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
+    use tracing_subscriber::fmt;
+    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = fmt().with_env_filter(filter).with_writer(|| Lines).with_target(false);
-    log.with_ansi(colours).init();
+    let log = fmt().with_env_filter(filter(&asked, "info")).with_writer(|| Lines);
+    log.with_target(false).with_ansi(colours).init();
+}
+
+/// What is logged when this is asked for, or else as usual. What goes wrong with a server of tools is told by the
+/// toolbox, without the keys that it was given: the library for them quotes what a server says, whoever asks.
+fn filter(asked: &str, usual: &str) -> EnvFilter {
+    let parts = asked.split(',').map(str::trim);
+    let parts: Vec<&str> =
+        parts.filter(|part| !part.is_empty() && !part.starts_with("rmcp")).collect();
+    let asked = if parts.is_empty() { usual.to_owned() } else { parts.join(",") };
+    EnvFilter::try_new(format!("{asked},rmcp=off"))
+        .unwrap_or_else(|_| EnvFilter::new(format!("{usual},rmcp=off")))
 }
 
 #[expect(clippy::print_stderr, reason = "a command that cannot go on says why")]
@@ -147,5 +157,16 @@ mod tests {
     #[test]
     fn every_option_is_well_made() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn whatever_is_asked_for_the_library_that_quotes_keys_of_tools_is_silent() {
+        for asked in ["", "error", "info,rmcp=trace", "rmcp::service=debug , warn"] {
+            let told = filter(asked, "info").to_string();
+            let of_library: Vec<&str> =
+                told.split(',').filter(|part| part.contains("rmcp")).collect();
+            assert_eq!(of_library, ["rmcp=off"], "{asked}: {told}");
+            assert_ne!(told, "rmcp=off", "{asked}");
+        }
     }
 }

@@ -63,7 +63,7 @@ impl Agent {
         let (mut link, conversation) = self.begin_in(scope, chat).await?;
         let parent = match &words.parent {
             Some(parent) => {
-                let known = standing(&mut link, chat, parent, "parentId").await?;
+                let known = standing(&mut link, chat, parent).await?;
                 check_visible(&mut link, chat, &known.message.id).await?;
                 let leaf = link.newest_below(chat, &known.message.id).await?;
                 if leaf != known.message.id && !words.branch {

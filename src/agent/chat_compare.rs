@@ -88,8 +88,8 @@ impl Agent {
         let mut link = self.read(scope).await?;
         chat_conversation(&mut link, chat).await?;
         let open = Round::open(&mut link, chat).await?;
-        let one = self.way(&mut link, chat, open.as_ref(), left, "compare").await?;
-        let other = self.way(&mut link, chat, open.as_ref(), right, "with").await?;
+        let one = self.way(&mut link, chat, open.as_ref(), left).await?;
+        let other = self.way(&mut link, chat, open.as_ref(), right).await?;
         let at: HashMap<&MessageId, usize> =
             other.ids.iter().enumerate().map(|(at, id)| (id, at)).collect();
         // How far up from each end the ways meet; if they never do, they have nothing in common.
@@ -134,11 +134,10 @@ impl Agent {
         chat: &ConversationId,
         open: Option<&Round>,
         message: &MessageId,
-        field: &str,
     ) -> Result<Way, ApiError> {
         let is_written = open.is_some_and(|open| open.writes(message));
         if !is_written {
-            named(link, chat, message, field).await?;
+            named(link, chat, message).await?;
             check_visible(link, chat, message).await?;
         }
         let Some(open) = open.filter(|open| is_written || open.holds(message)) else {

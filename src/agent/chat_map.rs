@@ -36,7 +36,7 @@ impl Agent {
         let mut link = self.read(scope).await?;
         chat_conversation(&mut link, chat).await?;
         let middle = match around.or(leaf) {
-            Some(middle) => Some(named(&mut link, chat, middle, "around").await?),
+            Some(middle) => Some(named(&mut link, chat, middle).await?),
             None => None,
         };
         let middle_id = middle.as_ref().map(|middle| middle.message.id.clone());

@@ -63,7 +63,7 @@ pub(super) async fn leaf_around(
     if open.is_some_and(|open| open.writes(around)) {
         return Ok(around.clone());
     }
-    named(link, chat, around, "around").await?;
+    named(link, chat, around).await?;
     let leaf = match (&ask.leaf, ask.device.as_deref()) {
         (Some(leaf), _) => Some(leaf.clone()),
         (None, Some(device)) => link.device_leaf(chat, &scope.user, device).await?,

@@ -20,6 +20,9 @@ use crate::{
     store::{Link, MarkedMessage, StoreError, new_id, now},
 };
 
+/// What is told to be missing where a message is named that is not in the chat.
+const MESSAGE_HERE: &str = "message of this chat";
+
 /// Which stretch of which path is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct PathAsk {
@@ -79,7 +82,7 @@ impl Agent {
         let run = link.last_run(chat).await?;
         let conversation = chat_conversation(&mut link, chat).await?;
         if let Some(before) = &ask.before {
-            let known = named(&mut link, chat, before, "before").await?;
+            let known = named(&mut link, chat, before).await?;
             let items = match &known.message.parent_id {
                 Some(parent) => link.path(chat, parent, limit).await?,
                 None => Vec::new(),
@@ -329,7 +332,7 @@ pub(super) async fn find_leaf(
     let asked = match (&ask.leaf, ask.device.as_deref()) {
         // What is being written stands below what asked for it.
         (Some(leaf), _) if open.is_some_and(|open| open.writes(leaf)) => open.map(Round::end),
-        (Some(leaf), _) => Some(named(link, chat, leaf, "leaf").await?.message.id),
+        (Some(leaf), _) => Some(named(link, chat, leaf).await?.message.id),
         (None, Some(device)) => link.device_leaf(chat, &scope.user, device).await?,
         (None, None) => None,
     };
@@ -374,36 +377,38 @@ async fn end_below(
     Ok(link.newest_below(chat, message).await?)
 }
 
-/// A message of this chat that a request names in a field.
+/// Whether that is what is told of a message that a request names and this chat does not have: one of another chat
+/// or Space looks as one that never was.
+pub fn is_elsewhere(error: &ApiError) -> bool {
+    matches!(error, ApiError::NotFound { what } if what == MESSAGE_HERE)
+}
+
+/// A message of this chat that a request names.
 pub(super) async fn named(
     link: &mut Link,
     chat: &ConversationId,
     message: &MessageId,
-    field: &str,
 ) -> Result<MarkedMessage, ApiError> {
     match link.marked_message(chat, message).await {
         Ok(known) => Ok(known),
-        Err(StoreError::NotFound(_)) => {
-            Err(ApiError::invalid(field, "That message is not in this chat."))
-        }
+        Err(StoreError::NotFound(_)) => Err(ApiError::not_found(MESSAGE_HERE)),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A message that a request names in a field. An answer that was announced, and ended before its first word,
+/// A message that a request names. An answer that was announced, and ended before its first word,
 /// is not kept: what asked for it stands for it.
 pub(super) async fn standing(
     link: &mut Link,
     chat: &ConversationId,
     message: &MessageId,
-    field: &str,
 ) -> Result<MarkedMessage, ApiError> {
-    let known = named(link, chat, message, field).await;
-    if !matches!(known, Err(ApiError::Invalid { .. })) {
+    let known = named(link, chat, message).await;
+    if !known.as_ref().is_err_and(is_elsewhere) {
         return known;
     }
     match link.announced(chat, message).await? {
-        Some(run) => named(link, chat, run.follows(), field).await,
+        Some(run) => named(link, chat, run.follows()).await,
         None => known,
     }
 }

@@ -180,10 +180,6 @@ impl Agent {
                         return Err(ApiError::InBin { what: EntityKind::Persona.noun().into() });
                     }
                     Ok(head) => head.revision,
-                    Err(StoreError::NotFound(_)) => {
-                        let rule = "There is no such persona.";
-                        return Err(ApiError::invalid("members", rule));
-                    }
                     Err(error) => return Err(error.into()),
                 },
             };

@@ -285,7 +285,7 @@ impl Agent {
         if let Some(run) = link.run_going_on(id).await? {
             return Err(ApiError::Busy { run_id: run.id });
         }
-        let known = standing(&mut link, id, message, "messageId").await?.message.id;
+        let known = standing(&mut link, id, message).await?.message.id;
         let leaf = link.newest_below(id, &known).await?;
         link.set_leaf(id, &leaf, now()).await?;
         link.tell(News::of_chat(id));

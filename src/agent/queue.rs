@@ -80,7 +80,7 @@ impl Agent {
         let after = match (&words.parent, &open) {
             (Some(parent), Some(open)) if open.writes(parent) => Some(open.end()),
             (Some(parent), _) => {
-                let known = standing(&mut link, chat, parent, "parentId").await?;
+                let known = standing(&mut link, chat, parent).await?;
                 check_visible(&mut link, chat, &known.message.id).await?;
                 Some(known.message.id)
             }

@@ -87,9 +87,9 @@ async fn asking(
     id: &ConversationId,
     leaf: &MessageId,
 ) -> Result<Message, ApiError> {
-    let message = named(link, id, leaf, "messages").await?.message;
+    let message = named(link, id, leaf).await?.message;
     match (message.role, &message.parent_id) {
-        (Role::Assistant, Some(parent)) => Ok(named(link, id, parent, "messages").await?.message),
+        (Role::Assistant, Some(parent)) => Ok(named(link, id, parent).await?.message),
         _ => Ok(message),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{
     Agent, Words,
     chat_answers::first,
-    chat_tree::{named, standing},
+    chat_tree::{is_elsewhere, named, standing},
     driver::{Brief, Prepared, System, Workspace},
     editor::check_words,
     once::keep_client,
@@ -98,7 +98,7 @@ impl Agent {
             writing: MessageId::default(),
         };
         let leaf = match before {
-            Some(before) => named(&mut link, id, before, "before").await?.message.parent_id,
+            Some(before) => named(&mut link, id, before).await?.message.parent_id,
             None => end.clone(),
         };
         let (mut items, troubled) = match &leaf {
@@ -161,9 +161,9 @@ impl Agent {
         message: &MessageId,
     ) -> Result<Option<MessageId>, ApiError> {
         let mut link = self.read(scope).await?;
-        match standing(&mut link, id, message, "messages").await {
+        match standing(&mut link, id, message).await {
             Ok(known) => Ok(Some(known.message.id)),
-            Err(ApiError::Invalid { .. }) => Ok(None),
+            Err(error) if is_elsewhere(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -205,7 +205,7 @@ impl Agent {
                 if let Some(run) = going_on.filter(|run| run.reply_id == id) {
                     return Err(ApiError::Busy { run_id: run.id });
                 }
-                let known = standing(&mut link, &session.id, &id, "parentId").await?;
+                let known = standing(&mut link, &session.id, &id).await?;
                 Follows::After(known.message.id)
             }
             Follows::Leaf | Follows::Nothing => follows,
@@ -228,9 +228,7 @@ impl Agent {
         let conversation = session_conversation(&mut link, &id).await?;
         let parent = match follows {
             Follows::Leaf => conversation.leaf.clone(),
-            Follows::After(message) => {
-                Some(named(&mut link, &id, &message, "parentId").await?.message.id)
-            }
+            Follows::After(message) => Some(named(&mut link, &id, &message).await?.message.id),
             Follows::Nothing => None,
         };
         let message = said(parent, words.text, now());
@@ -251,7 +249,7 @@ impl Agent {
         let draft: SessionDraft = draft.into();
         let id = &draft.session.id;
         let mut link = self.read(scope).await?;
-        let known = standing(&mut link, id, message, "messageId").await?.message.id;
+        let known = standing(&mut link, id, message).await?.message.id;
         let tried = tried_at(&mut link, id, Some(message), Some(&known)).await?;
         drop(link);
         self.answer_with(scope, draft, &known, model, tried).await
@@ -283,7 +281,7 @@ impl Agent {
         link.lock(&Entity::from(id)).await?;
         draft.keep(&mut link).await?;
         let conversation = session_conversation(&mut link, id).await?;
-        let known = named(&mut link, id, message, "messageId").await?.message;
+        let known = named(&mut link, id, message).await?.message;
         let asked = match (known.role, known.parent_id) {
             (Role::User, _) => known.id,
             (Role::Assistant, Some(parent)) => parent,

@@ -1,6 +1,6 @@
 //! Reading requests, with sentences for what cannot be read.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use aide::{
     OperationInput, OperationOutput,
@@ -10,13 +10,13 @@ use aide::{
 };
 use axum::{
     Extension, Json,
-    body::Bytes,
+    body::{Bytes, HttpBody},
     extract::{
         DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State,
         rejection::BytesRejection,
     },
     http::{HeaderMap, StatusCode, header, request::Parts},
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use schemars::JsonSchema;
@@ -24,6 +24,7 @@ use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
+use tokio::{sync::Semaphore, time::timeout};
 
 use super::error::FUNCTIONS;
 use crate::{
@@ -43,6 +44,12 @@ pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// The function that saves a file of a session.
 const SAVE_FILE: &str = "/fn/save_file";
+/// How many bodies are taken at once that are larger than most may be: while one is read, it is held whole, and more
+/// than once.
+static LARGE: Semaphore = Semaphore::const_new(2);
+/// How long another one waits for its turn, and how many seconds later it may be sent again.
+const TURN: Duration = Duration::from_secs(3);
+const LATER: u64 = 10;
 /// The largest form of it: a byte of what is no ASCII takes three in a form.
 pub const MAX_FILE_FORM_BYTES: usize = 4 * MAX_FILE_BYTES;
 
@@ -68,9 +75,26 @@ pub async fn limit_body(mut request: Request, next: Next) -> Response {
     refuse_over(State(most), request, next).await
 }
 
-/// Routes that take bodies of this size instead. One that says at once that it is larger is not read.
+/// Routes that take bodies of this size instead, a few at a time. One that says at once that it is larger is not
+/// read.
 pub fn taking(most: usize, routes: ApiRouter<AppState>) -> ApiRouter<AppState> {
-    refusing_over(most, routes.layer(DefaultBodyLimit::max(most)))
+    refusing_over(most, routes.layer(DefaultBodyLimit::max(most)).layer(from_fn(in_turn)))
+}
+
+/// Lets what is large, or does not say how large it is, wait for its turn.
+async fn in_turn(request: Request, next: Next) -> Response {
+    if request.body().size_hint().upper().is_some_and(|length| length <= MAX_BODY_BYTES as u64) {
+        return next.run(request).await;
+    }
+    let Ok(Ok(turn)) = timeout(TURN, LARGE.acquire()).await else {
+        let reason = "Other large files are being taken. Send yours again in a moment.".into();
+        let told = ApiError::Limited { reason, retry_after: Some(LATER) };
+        // Whoever sends it did nothing wrong.
+        return (StatusCode::SERVICE_UNAVAILABLE, told).into_response();
+    };
+    let response = next.run(request).await;
+    drop(turn);
+    response
 }
 
 /// Routes that do not begin to read what says that it is larger than this.

@@ -94,7 +94,7 @@ impl Price {
 
 /// A model that a persona can have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Model {
     /// The model string: `claude-sonnet-5-5`, `ollama/qwen3:4b`, `demo`.
     pub id: String,

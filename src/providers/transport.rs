@@ -4,7 +4,10 @@
 
 use std::{
     io,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -283,7 +286,8 @@ fn decoded(
         let headers = begun.response.headers().clone();
         let mut first = begun.first.as_deref().and_then(first_sign);
         let mut held: Vec<io::Result<bytes::Bytes>> = begun.first.into_iter().map(Ok).collect();
-        let mut pieces = pieces(begun.response, limits.idle).boxed();
+        let writes = Arc::new(AtomicBool::new(false));
+        let mut pieces = pieces(begun.response, limits, writes.clone()).boxed();
         while first.is_none() && let Some(piece) = pieces.next().await {
             // What broke is told where the stream is read.
             first = piece.as_ref().map_or(Some(0), |piece| first_sign(piece));
@@ -338,6 +342,9 @@ fn decoded(
                             yield Err(ProviderError::new(Fault::Garbled, "its answer has no end"));
                             return;
                         }
+                        if let Some(goes_on) = goes_on_writing(&event) {
+                            writes.store(goes_on, Ordering::Relaxed);
+                        }
                         let last = matches!(event, ModelEvent::Stop(_));
                         yield Ok(event);
                         if last {
@@ -351,6 +358,19 @@ fn decoded(
                 }
             }
         }
+    }
+}
+
+/// Whether words are being written after this, and not thought about what comes next. Nothing where it says nothing
+/// of that.
+fn goes_on_writing(event: &ModelEvent) -> Option<bool> {
+    match event {
+        ModelEvent::Text(_) => Some(true),
+        ModelEvent::Reasoning(_)
+        | ModelEvent::ToolCall { .. }
+        | ModelEvent::PartEnd(_)
+        | ModelEvent::Stop(_) => Some(false),
+        ModelEvent::Usage(_) | ModelEvent::Retrying { .. } => None,
     }
 }
 

@@ -33,7 +33,8 @@ const ROUTES: &[Row] = &[
     // What anybody may know.
     ("/healthz", PUBLIC),
     ("/readyz", PUBLIC),
-    ("/p/{slug}", PUBLIC),
+    // There is nothing to be done but to read, which is nobody's secret.
+    ("/p/{slug}", [Some(Public); 5]),
     // Coming in and going.
     ("/login", PUBLIC_FORM),
     ("/logout", [NONE, Some(Public), NONE, NONE, NONE]),

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use greenroom::domain::{
+    account::Role,
     actor::Actor,
     change::{Change, Op},
     persona::Tier,
@@ -257,6 +258,15 @@ async fn nothing_can_be_done_at_a_public_address_but_read(house: House) {
     }
 
     assert_eq!(house.get("/p/some-body").await.text, page);
+    // So it is for whoever else comes.
+    let house = house.with_accounts(&[("eve", Role::Viewer), ("ed", Role::Editor)]).await;
+    for somebody in [house.afresh(), house.signed_in("eve").await, house.signed_in("ed").await] {
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let answer = somebody.call(method.clone(), "/p/some-body", json!({})).await;
+            assert_eq!(answer.error(), error(404, "not_found", ""), "{method}");
+        }
+        assert_eq!(somebody.get("/p/some-body").await.text, page);
+    }
 }
 
 async fn every_step_is_told_and_can_be_taken_back(house: House) {

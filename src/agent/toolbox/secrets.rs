@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::providers::Key;
 
-/// A variable with fewer letters is a setting and no key: hidden, it would tear holes into every text. So much
-/// of a key's beginning is as good as the key.
+/// A variable with fewer letters is a setting and no key: hidden, it would tear holes into every text.
 const MIN_KEY: usize = 8;
 
 /// The keys that a server was given. Cheap to clone, and never printed.
@@ -28,9 +27,9 @@ impl Secrets {
         Self(keys.into())
     }
 
-    /// A text without them, and without the beginning of one where the text was cut.
+    /// A text without them and their pieces, and without the beginning of one where the text was cut.
     pub fn hide_in(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, key| key.hide_in(&without(&text, key)))
+        self.0.iter().fold(text.to_owned(), |text, key| key.hide_in(&text))
     }
 
     /// Takes them out of every text in a value.
@@ -38,7 +37,7 @@ impl Secrets {
         match value {
             Value::String(text) => {
                 for key in self.0.iter() {
-                    *text = without(text, key);
+                    *text = key.hide_pieces(text);
                 }
             }
             Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in_all(value)),
@@ -46,23 +45,6 @@ impl Secrets {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-}
-
-/// A text without a key, and without what begins as the key does: what a server says may have been cut before
-/// something else was written after it.
-fn without(text: &str, key: &Key) -> String {
-    let Some((begin, rest)) = key.expose().split_at_checked(MIN_KEY) else {
-        return text.to_owned();
-    };
-    let mut pieces = text.split(begin);
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let same = piece.bytes().zip(rest.bytes()).take_while(|(said, key)| said == key).count();
-        out.push('…');
-        // A key is plain letters, so what is the same ends where a letter does.
-        out.push_str(piece.get(same..).unwrap_or_default());
-    }
-    out
 }
 
 #[cfg(test)]

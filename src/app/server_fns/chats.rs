@@ -228,7 +228,7 @@ pub async fn open_chat(
 ) -> Result<ChatData, ApiError> {
     use super::models::list_models;
     use crate::{
-        agent::PathAsk,
+        agent::{PathAsk, is_elsewhere},
         domain::visible::show_in,
         state::{desk, device, keep_place, shown_turn},
     };
@@ -246,10 +246,11 @@ pub async fn open_chat(
     drop(link);
     let (here, stays) = (Some(device.clone()), stay.is_some());
     let device_id = here.clone();
+    let earlier = before.is_some();
     let ask = PathAsk { leaf: leaf.or(stay), before, around: see, limit: None, device: device_id };
     let (mut path, stray) = match desk.agent.path(&desk.scope, &id, ask).await {
         // A place that is gone, or was never here, must not hide the chat.
-        Err(ApiError::Invalid { field, .. }) if ["leaf", "around"].contains(&field.as_str()) => {
+        Err(error) if !earlier && is_elsewhere(&error) => {
             let ask = PathAsk { device: here, ..PathAsk::default() };
             (desk.agent.path(&desk.scope, &id, ask).await?, true)
         }

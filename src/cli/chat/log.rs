@@ -63,7 +63,8 @@ pub fn start(folder: &Path, shown: Shown, secrets: &[&str]) {
     let people = (shown == Shown::ToPeople).then(|| {
         let out = Redacted { out: Out::People, redaction };
         // Only people see what the environment asks for: the file has no words of a conversation.
-        let asked = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("off"));
+        let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+        let asked = crate::cli::filter(&asked, "off");
         fmt::layer()
             .with_ansi(false)
             .with_target(false)

@@ -15,11 +15,13 @@ use axum::{
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use crate::support::{House, form_request, request, server_functions};
+use crate::support::{House, error, form_request, request, server_functions};
 
 /// The most that an address takes, with what lies in buffers: files, and chats that are imported.
 const MOST_BYTES: usize = 34 * 1024 * 1024;
 const MOST_IMPORTED_BYTES: usize = 130 * 1024 * 1024;
+/// Where the largest are taken.
+const IMPORT: &str = "/api/chats/import";
 /// What is sent.
 const SENT_BYTES: usize = 256 * 1024 * 1024;
 
@@ -137,6 +139,27 @@ async fn what_says_that_it_is_too_large_is_not_read() {
 }
 
 #[tokio::test]
+async fn large_bodies_are_taken_two_at_a_time() {
+    let house = House::new().await;
+    let import = |body: Body| request(Method::POST, IMPORT, Some(Vec::new())).map(|_| body);
+    let stuck = || Body::from_stream(futures::stream::pending::<Result<Bytes, Infallible>>());
+    let asked = (0..3).map(|_| Box::pin(house.send(import(stuck()))));
+
+    let (refused, _, others) = futures::future::select_all(asked).await;
+
+    assert_eq!(refused.error(), error(503, "limited", ""));
+    assert_eq!(refused.header("retry-after"), "10");
+    // What says that it is small needs no turn, and neither is one lost.
+    let small = || Body::from("{}");
+    assert_eq!(house.send(import(small())).await.status, 422);
+    drop(others);
+    for _ in 0..3 {
+        let piece = futures::stream::iter([Ok::<_, Infallible>(Bytes::from("{}"))]);
+        assert_eq!(house.send(import(Body::from_stream(piece))).await.status, 422);
+    }
+}
+
+#[tokio::test]
 async fn nobody_says_whose_a_thing_is_or_who_made_it() {
     const OURS: [&str; 18] = [
         "spaceId",
@@ -164,7 +187,6 @@ async fn nobody_says_whose_a_thing_is_or_who_made_it() {
         "/api/chats/import",
         "/api/storage/personas/import",
         "/api/terminal/import",
-        "/api/models",
     ];
     let house = House::new().await;
     for kind in KINDS {

@@ -127,7 +127,7 @@ async fn what_cannot_wait_is_told_and_changes_nothing(house: House) {
     for (body, expected) in [
         (json!({"content": " "}), invalid("content")),
         (json!({"content": "x".repeat(50_001)}), invalid("content")),
-        (json!({"content": "x", "parentId": "nothing"}), invalid("parentId")),
+        (json!({"content": "x", "parentId": "nothing"}), error(404, "not_found", "")),
         (json!({"content": "x", "deviceId": "a b"}), invalid("deviceId")),
         (json!({"content": "x", "colour": 1}), invalid("colour")),
         (json!({"content": "x", "branch": true}), invalid("branch")),

@@ -79,7 +79,7 @@ async fn a_place_that_is_not_in_the_chat_hides_nothing(house: House) {
     let again = seen(&house, &page).await;
     assert!(!again.contains("data-new") && !again.contains("That message is not"), "{again}");
     let before = house.get(&format!("{page}?before={foreign}")).await;
-    assert_eq!(before.status, 422);
+    assert_eq!(before.status, 404);
 }
 
 async fn one_flips_back_while_another_answer_goes_on(house: House) {
@@ -126,8 +126,8 @@ async fn branches_are_compared_on_a_page(house: House) {
     let same = seen(&house, &format!("{page}?compare={left}&with={left}")).await;
     assert!(same.contains("Both are the same branch."));
     let odd = house.get(&format!("{page}?compare={left}&with=nothing")).await;
-    assert_eq!(odd.status, 422);
-    assert!(odd.text.contains("That message is not in this chat."), "{}", odd.text);
+    assert_eq!(odd.status, 404);
+    assert!(odd.text.contains("That message of this chat does not exist."), "{}", odd.text);
 
     let fields = [("chat", page.trim_start_matches("/chats/")), ("id", left.as_str())];
     assert_eq!(house.form("/fn/go_to_message", &page, &fields).await.header("location"), page);

@@ -159,10 +159,9 @@ async fn a_message_that_is_nowhere_hides_nothing(house: House) {
     let elsewhere = long_chat(&house, 2).await;
     let foreign = ids(&house, &elsewhere).await[0].clone();
     let own = ids(&house, &chat).await;
-    let invalid = error(422, "invalid", "around");
     for id in ["nothing", foreign.as_str()] {
         let answer = house.get(&format!("{chat}/messages?around={id}")).await;
-        assert_eq!(answer.error(), invalid, "{id}");
+        assert_eq!(answer.error(), error(404, "not_found", ""), "{id}");
         let shown = seen(&house, &format!("{}?see={id}", chat.replace("/api/", "/"))).await;
         assert!(shown.contains("That message is not in this chat") && shown.contains(&message(3)));
     }

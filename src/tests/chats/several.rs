@@ -310,7 +310,7 @@ async fn who_speaks_is_checked_and_what_is_refused_changes_nothing(house: House)
     let before = house.get(&chat).await.good();
     let invalid = error(422, "invalid", "members");
     for (members, expected) in [
-        (json!(["optimist", "nobody"]), invalid.clone()),
+        (json!(["optimist", "nobody"]), error(404, "not_found", "")),
         (json!(["optimist", "optimist"]), invalid.clone()),
         (json!([]), invalid.clone()),
         (json!(nine), invalid.clone()),

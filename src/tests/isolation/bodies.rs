@@ -252,7 +252,10 @@ async fn no_body_reaches_into_another_space(house: House) {
         let method: Method = what.split(' ').next().unwrap().parse().unwrap();
         let answer = house.call(method, &path, body).await;
         let status = answer.status.as_u16();
-        assert!(status == 404 || status == 422 || !is_refused, "{what}: {status} {}", answer.text);
+        // A file names messages of its own, and one's own test input may have no answer either.
+        let alike = what.contains("/import ") || what.ends_with(" testInputIds");
+        let refused = status == 404 || (status == 422 && alike);
+        assert!(refused || !is_refused, "{what}: {status} {}", answer.text);
         assert!(status < 500 && !answer.text.contains("a secret"), "{what}: {}", answer.text);
     }
 

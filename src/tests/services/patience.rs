@@ -172,6 +172,29 @@ async fn a_stream_that_falls_silent_after_words_broke_off_and_they_are_kept() {
     }
 }
 
+#[tokio::test]
+async fn words_that_stop_coming_are_waited_for_less_than_thoughts() {
+    let limits = TimeLimits { writing: SOON / 4, ..patient() };
+    for (dialect, _, model) in ALL {
+        let stage = Stage::with(model, limits).await;
+        stage.fake.play([Reply::stream(wire::begun(dialect, "Half an")).then(Then::Stall)]);
+
+        let told = timeout(limits.idle / 4, stage.say("Hello")).await;
+
+        let told = told.expect("it is waited for as long as for a thought");
+        assert!(told.error().contains("broke off"), "{dialect:?}: {}", told.error());
+        assert_eq!(told.text(), "Half an", "{dialect:?}");
+    }
+    let stage = Stage::with(CLAUDE, limits).await;
+    let opening = wire::opening(Dialect::Anthropic);
+    let rest = wire::answer(Dialect::Anthropic, "Hi.").split_off(opening.len());
+    stage.fake.play([Reply::stream(vec![opening.concat(), rest.concat()]).every(SOON)]);
+
+    let told = stage.say("Hello").await;
+
+    assert_eq!((told.text().as_str(), told.error()), ("Hi.", ""));
+}
+
 /// A server that said all and forgot to say so was left after two minutes, as if its answer had broken off.
 #[tokio::test]
 async fn an_answer_that_said_why_it_stopped_is_whole_though_its_stream_stays_open() {
