@@ -141,10 +141,18 @@ impl Gate {
         Err(ApiError::NotNow { reason: reason.into() })
     }
 
-    /// Takes back an applied change by applying its inverse.
+    /// Takes back an applied change by applying its inverse. Where another edit is in the way, nothing is done.
     pub async fn undo(&self, id: &ChangeId) -> Result<Outcome, ApiError> {
-        let inverse = undo::inverse(&mut self.store.read(&self.space).await?, id).await?;
-        self.submit(inverse).await
+        let inverse = self.inverse(id).await?;
+        self.submit(inverse).await.map_err(|error| match error {
+            ApiError::Conflict(conflict) => undo::hindered(&conflict),
+            other => other,
+        })
+    }
+
+    /// The change that takes an applied one back.
+    pub async fn inverse(&self, id: &ChangeId) -> Result<Change, ApiError> {
+        undo::inverse(&mut self.store.read(&self.space).await?, id).await
     }
 
     /// Copies a persona with its test inputs. The copy's first version says where it came from.

@@ -1,6 +1,6 @@
 // Pages fit the screen, and machines find no barrier in them.
 import AxeBuilder from "@axe-core/playwright";
-import { expect, fitsTheScreen, open, persona, test } from "./house";
+import { ask, expect, fitsTheScreen, open, persona, rail, test } from "./house";
 
 const pages = ["/", "/personas/optimist", "/personas/optimist?versions=1", "/personas/optimist?preview=1", "/personas/optimist?workbench=enhance", "/personas/optimist?workbench=publish", "/chats", "/inbox", "/audit", "/bin", "/settings", "/playground/code-reviewer", "/traces", "/usage", "/nothing"];
 
@@ -24,6 +24,26 @@ test("long and odd names break no page", async ({ page, request }) => {
     await fitsTheScreen(page);
   }
   await request.delete(`/api/storage/personas/${id}`);
+});
+
+test("words without an end stay within the panel, the Inbox, what is found, and a ref", async ({ page, request }) => {
+  const [name, word] = ["W".repeat(100), "w".repeat(100)];
+  const { id } = await persona(request, { name, systemPrompt: "one" });
+  const ref = { title: name, url: `https://${"w".repeat(60)}.${"w".repeat(60)}.example/` };
+  const made = await (await request.post("/api/storage/refs", { data: ref })).json();
+  await ask(request, id, `Replace 'one' with '${word}' in the system prompt`);
+  for (const path of [`/inbox?persona=${id}`, `/search?q=${name}`, `/refs/${made.id}`]) {
+    await open(page, path);
+    await fitsTheScreen(page);
+  }
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  await expect(rail(page).locator(".draft")).toBeVisible();
+  const wider = await page.locator("#rail-body").evaluate((body) => body.scrollWidth - body.clientWidth);
+  expect(wider).toBe(0);
+  await expect(rail(page).getByRole("button", { name: "New conversation" })).toBeInViewport();
+  await request.delete(`/api/storage/personas/${id}`);
+  await request.delete(`/api/storage/refs/${made.id}`);
 });
 
 test("a chat and what opens beside it fit the screen and have no barriers", async ({ page, request }) => {

@@ -520,6 +520,20 @@ test("a passage of a page that is marked with the mouse goes along, and is left 
   await expect(bar).toHaveValue("What is this?");
 });
 
+test("what is marked in the bar is no passage of the page, and the bar grows with its lines, wherever they break", { tag: "@desktop" }, async ({ page }) => {
+  await open(page, "/bin");
+  const bar = page.locator("#composer-words");
+  await bar.fill("Is anything here of what I threw away? ".repeat(20));
+  const hidden = await bar.evaluate((area) => area.scrollHeight - area.clientHeight);
+  expect(hidden).toBeLessThan(2);
+  await bar.press("Control+a");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Shift+Tab");
+  await expect(bar).toBeFocused();
+  await page.keyboard.press("Control+/");
+  await expect(page.locator(".marked")).toHaveCount(0);
+});
+
 test("a message that cannot be sent stays in the bar", async ({ page, context, request }) => {
   const { id } = await persona(request);
   await open(page, `/personas/${id}`);

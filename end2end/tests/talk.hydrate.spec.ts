@@ -99,6 +99,19 @@ test("elsewhere the companion listens, and sees what one looks at", { tag: "@des
   await expect(page.getByLabel("Text", { exact: true })).toHaveValue("It flies.\n\nRing the bell.");
 });
 
+test("the panel's head calls what is looked at as it is called now", { tag: "@desktop" }, async ({ page, request }) => {
+  const { id, name } = await persona(request);
+  await open(page, `/personas/${id}`);
+  await page.getByRole("button", { name: "Show output" }).click();
+  const head = rail(page).locator(".rail-head");
+  await expect(head.getByRole("heading")).toContainText(name);
+  const [draft] = await ask(request, id, "Change the name to Zed of the panel");
+  await answered(page);
+  await request.post(`/api/pending-changes/${draft.id}/approve`);
+  await expect(head.getByRole("heading")).toContainText("Zed of the panel");
+  await expect(head.locator(".chip")).toHaveText("Zed of the panel");
+});
+
 test("what is asked for last is shown, though what was asked for before comes later", { tag: "@desktop" }, async ({ page, request }) => {
   const { id } = await persona(request);
   await ask(request, id, "What is the name?");
@@ -157,6 +170,7 @@ test("the panel's edge is dragged, it collapses to a tab, and both are remembere
   await page.mouse.move(page.viewportSize()!.width - 520, 200, { steps: 4 });
   await page.mouse.up();
   await expect.poll(width).toBe(520);
+  expect(await page.evaluate(() => String(getSelection()))).toBe("");
   // It was let go.
   await page.mouse.move(400, 200);
   await open(page, "/bin");

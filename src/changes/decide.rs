@@ -189,6 +189,13 @@ async fn accept_draft(
     let summary = summary::of(&row.change, &applied.before, ChangeState::Applied);
     link.insert_audit(&row, &author, &summary, at).await?;
     let persona_id = entity::owner(link, &row.change.entity).await?;
+    // An undo that was kept, once a person has said what becomes of it.
+    if let Some(undone) = &row.change.undoes
+        && link.mark_undone(undone, id).await?
+    {
+        let told = News::of_change(undone, &row.change.entity, row.state, applied.to);
+        link.tell(News { persona_id: persona_id.clone(), ..told });
+    }
     link.tell(News {
         persona_id,
         ..News::of_change(id, &row.change.entity, ChangeState::Applied, applied.to)

@@ -3,7 +3,7 @@
 use super::{
     Gate, apply, entity,
     rebase::{beside, rebase_over},
-    summary,
+    summary, undo,
 };
 use crate::{
     domain::{
@@ -25,7 +25,7 @@ pub struct Refused {
     pub entity: Entity,
     /// What it does.
     pub op: Op,
-    /// Why it cannot be applied by itself; `None` when another edit was in its way.
+    /// Why it cannot be applied by itself; `None` when another edit was in the way of one's own.
     pub why: Option<ApiError>,
     /// Both texts of every field in which they differ.
     pub texts: Vec<Conflict>,
@@ -56,6 +56,7 @@ impl Gate {
             ChangeState::Conflict => {
                 let (fields, revision) = standing(&mut link, &change).await?;
                 let why = apply::rehearse(&mut link, &change).await.err().map(ApiError::from);
+                let why = why.or_else(|| change.undoes.as_ref().map(|_| undo::kept()));
                 let base = match change.base {
                     Some(base) => entity::fields_at(&mut link, &change.entity, base).await.ok(),
                     None => None,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{apply::said_in, entity, publish};
 use crate::{
     domain::{
-        change::{Change, ChangeState, Fields, Op},
+        change::{Change, ChangeState, Conflict, Fields, Op},
         error::ApiError,
         id::ChangeId,
     },
@@ -15,6 +15,21 @@ use crate::{
 /// What a second undo of the same change is told.
 pub fn already() -> ApiError {
     ApiError::NotNow { reason: "That change was taken back already.".into() }
+}
+
+/// What an undo is told when its passage was written anew, and nothing is kept of it.
+pub fn hindered(by: &Conflict) -> ApiError {
+    let reason = format!(
+        "The same passage of the {} was changed again since, so nothing was taken back.",
+        by.label()
+    );
+    ApiError::NotNow { reason }
+}
+
+/// What stands above both texts, where an undo is kept until a person says what becomes of it.
+pub fn kept() -> ApiError {
+    let reason = "The same passage was changed again since, so this is not taken back by itself.";
+    ApiError::NotNow { reason: reason.into() }
 }
 
 /// The change that takes this one back. Later edits elsewhere in the thing are kept.

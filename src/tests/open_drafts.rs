@@ -16,7 +16,7 @@ use greenroom::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{House, on_both};
+use crate::support::{House, error, on_both};
 
 on_both!(
     a_draft_is_found_among_the_conflicts_as_soon_as_it_does_not_fit_and_waits_again_once_it_does,
@@ -27,6 +27,8 @@ on_both!(
     a_draft_about_something_in_the_bin_says_so_and_its_conversation_can_be_read,
     a_draft_that_was_accepted_in_part_says_so,
     a_card_stands_where_it_is_asked_for_and_has_its_keys_in_a_conflict_too,
+    what_another_edit_keeps_from_being_taken_back_stands_beside_it_until_a_person_decides,
+    a_page_of_the_inbox_on_which_all_was_decided_leads_to_the_first,
 );
 
 const PROMPT: &str = "Be brief and kind.\nAsk once.\nNever shout.";
@@ -241,4 +243,56 @@ async fn a_draft_that_was_accepted_in_part_says_so(house: House) {
     let own = draft(&house, &id, "notes", "Another note.", 3).await;
     approve(&own, json!({"revision": 3, "patch": {"notes": "My own."}})).await;
     assert_eq!(badge(&own).await, "Accepted", "in their own words, but all of it");
+}
+
+async fn what_another_edit_keeps_from_being_taken_back_stands_beside_it_until_a_person_decides(
+    house: House,
+) {
+    let id = house.persona("ann", PROMPT).await;
+    let accepted = draft(&house, &id, "systemPrompt", &PROMPT.replace("brief", "terse"), 1).await;
+    house.gate().approve(&accepted, &Approval::default()).await.unwrap();
+    let written = PROMPT.replace("brief", "short");
+    write(&house, &id, &written).await;
+    let prompt = async || house.read().await.persona(&id).await.unwrap().fields.system_prompt;
+    let undo = [("id", accepted.as_str())];
+
+    // A program is told that nothing was done, and nothing is kept of it.
+    let undo_path = format!("/api/changes/{accepted}/undo");
+    let refused = house.call(Method::POST, &undo_path, json!({})).await;
+    assert_eq!(refused.error(), error(409, "not_now", ""));
+    assert!(refused.text.contains("so nothing was taken back."), "{}", refused.text);
+    assert_eq!(listed(&house, "conflict").await, Vec::<String>::new());
+
+    let pressed = house.function("undo_change", &undo).await;
+    assert_eq!(pressed.good()["state"], "conflict");
+    assert!(pressed.header("location").starts_with("/conflicts/"), "{pressed:?}");
+    let sent = house.form("/fn/undo_change", "/audit", &undo).await;
+    assert_eq!(sent.status, 302);
+    let path = sent.header("location").to_owned();
+    assert!(path.starts_with("/conflicts/"), "{path}");
+    let page = house.get(&path).await.text;
+    for part in ["not taken back by itself", "Be brief and kind.", "Be short and kind."] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert_eq!(prompt().await, written);
+    assert!(!house.gate().proposal(&accepted).await.unwrap().undone);
+
+    let kept = path.trim_start_matches("/conflicts/");
+    let fields = [("id", kept), ("revision", "3"), ("fields[systemPrompt]", PROMPT)];
+    house.form("/fn/save_kept", &path, &fields).await;
+    assert_eq!(prompt().await, PROMPT);
+    assert!(house.gate().proposal(&accepted).await.unwrap().undone);
+    let twice = house.gate().undo(&accepted).await;
+    assert!(matches!(twice, Err(ApiError::NotNow { .. })), "{twice:?}");
+}
+
+async fn a_page_of_the_inbox_on_which_all_was_decided_leads_to_the_first(house: House) {
+    let id = house.persona("ann", PROMPT).await;
+    let waiting = draft(&house, &id, "notes", "A note.", 1).await;
+
+    let page = house.get(&format!("/inbox?state=pending&after={waiting}")).await.text;
+
+    assert!(page.contains("Nothing is left on this page."), "{page}");
+    assert!(page.contains("First page") && !page.contains("Nothing waits for you."), "{page}");
+    assert!(house.get("/inbox?state=pending").await.text.contains(waiting.as_str()));
 }

@@ -3,11 +3,16 @@
 use leptos::{prelude::*, task::spawn_local};
 
 use super::icon::{Glyph, Icon};
-use crate::app::{platform, server_fns::versions::undo_change};
+use crate::{
+    app::{platform, server_fns::versions::undo_change},
+    domain::change::ChangeState,
+};
 
 /// How long a notice stays. One with a way back stays longer.
 const STAYS_MS: u32 = 6_000;
 const STAYS_WITH_UNDO_MS: u32 = 15_000;
+/// What is told of an undo that does not fit by itself.
+const HINDERED: &str = "Another edit is in the way: both texts are kept.";
 /// What screen readers are told at the end of an answer.
 pub const ENDED: &str = "The answer has ended.";
 
@@ -86,8 +91,9 @@ pub fn Notices() -> impl IntoView {
     let take_back = move |change: String| {
         spawn_local(async move {
             match undo_change(change).await {
-                Ok(_) => {
-                    board.tell("Taken back.");
+                Ok(outcome) => {
+                    let hindered = outcome.state == ChangeState::Conflict;
+                    board.tell(if hindered { HINDERED } else { "Taken back." });
                     *board.undone.write() += 1;
                 }
                 Err(error) => board.tell(error.to_string()),

@@ -28,6 +28,7 @@ use crate::{
         },
     },
     domain::{
+        change::ChangeState,
         id::RunId,
         news::{News, Topic},
         run::RunStatus,
@@ -305,6 +306,14 @@ impl Talk {
             Topic::Change | Topic::Missed => {
                 for draft in platform::drafts_told_of(news) {
                     platform::put_draft(&draft, Box::new(move || self.weigh()));
+                }
+                // Its head says what is looked at by its name.
+                if loaded
+                    && news.state == Some(ChangeState::Applied)
+                    && at.split('/').any(|part| part == news.entity_id)
+                    && self.running.read_untracked().is_none()
+                {
+                    self.load(&shown.conversation);
                 }
             }
             Topic::Run => {

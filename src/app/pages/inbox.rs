@@ -25,7 +25,7 @@ pub fn InboxPage() -> impl IntoView {
     let state = state.unwrap_or(ChangeState::Pending);
     let after = query.get("after").map(ChangeId::new);
     let persona = query.get("persona").map(PersonaId::new);
-    let only = Only { state, persona: persona.clone() };
+    let only = Only { state, persona: persona.clone(), after: after.clone() };
     let home = persona.as_ref().map(|id| view! {
         <p class="small"><a href=format!("/personas/{id}?workbench=enhance")>"Back to the persona"</a> " · " <a href="/inbox">"All drafts"</a></p>
     });
@@ -55,10 +55,12 @@ pub fn InboxPage() -> impl IntoView {
 struct Only {
     state: ChangeState,
     persona: Option<PersonaId>,
+    /// Only those after this one, on a page that is not the first.
+    after: Option<ChangeId>,
 }
 
 impl Only {
-    /// The address of those that stand so.
+    /// The address of those that stand so, from the first on.
     fn at(&self, state: ChangeState) -> String {
         let persona = self.persona.as_ref().map(|id| format!("&persona={id}"));
         format!("/inbox?state={}{}", state.word(), persona.unwrap_or_default())
@@ -80,13 +82,17 @@ fn grouped(drafts: Vec<Proposal>) -> Vec<(Entity, Vec<Proposal>)> {
 fn shown(page: Page<Proposal>, only: &Only) -> impl IntoView + use<> {
     let state = only.state;
     if page.items.is_empty() {
-        let told = match state {
-            ChangeState::Pending => {
+        let told = match (state, &only.after) {
+            (_, Some(_)) => "Nothing is left on this page.",
+            (ChangeState::Pending, None) => {
                 "Nothing waits for you. When an agent proposes a change, it appears here."
             }
-            _ => "There are none.",
+            (_, None) => "There are none.",
         };
-        return view! { <section class="empty"><h2>{state.label()}</h2><p>{told}</p></section> }
+        let first = only.after.as_ref().map(|_| only.at(state));
+        let first =
+            first.map(|first| view! { <p><a href=first class="button quiet">"First page"</a></p> });
+        return view! { <section class="empty"><h2>{state.label()}</h2><p>{told}</p>{first}</section> }
             .into_any();
     }
     let open = matches!(state, ChangeState::Pending | ChangeState::Conflict);

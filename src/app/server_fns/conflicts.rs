@@ -25,7 +25,7 @@ pub struct KeptText {
     pub is_new: bool,
     /// The page that it is on.
     pub path: String,
-    /// Why it cannot be saved as it is; `None` when another edit was in its way.
+    /// Why it cannot be saved as it is; `None` when another edit was in the way of one's own.
     pub why: Option<ApiError>,
     /// Both texts of every field in which they differ.
     pub texts: Vec<Conflict>,

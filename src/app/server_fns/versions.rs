@@ -91,7 +91,8 @@ pub async fn set_label(
 }
 
 /// Takes decisions back, the last one first: what was applied is undone, and what was rejected waits
-/// again. Says what came of the first; one that cannot be taken back does not hold up the others.
+/// again. Says what came of the first; one that cannot be taken back does not hold up the others. What another
+/// edit is in the way of is kept beside it, and shown on a page of its own.
 #[server(prefix = "/fn", endpoint = "undo_change")]
 pub async fn undo_change(
     /// Which changes, with commas between them.
@@ -99,12 +100,12 @@ pub async fn undo_change(
 ) -> Result<Outcome, ApiError> {
     use crate::{
         domain::{change::ChangeState, id::ChangeId},
-        state::{desk, may_decide},
+        state::{desk, may_decide, submit_or_keep},
     };
 
     let desk = desk()?;
     let mut undone = Err(ApiError::not_found("change"));
-    let mut refused = None;
+    let (mut refused, mut kept) = (None, None);
     for id in id.split(',').rev().map(ChangeId::new) {
         let state = desk.read().await?.change(&id).await?.state;
         undone = match state {
@@ -112,11 +113,18 @@ pub async fn undo_change(
                 Ok(()) => desk.gate.reopen(&id).await,
                 Err(denied) => Err(denied),
             },
-            _ => desk.gate.undo(&id).await,
+            _ => match desk.gate.inverse(&id).await {
+                Ok(inverse) => submit_or_keep(&desk, inverse).await,
+                Err(error) => Err(error),
+            },
         };
-        if let Err(error) = &undone {
-            refused.get_or_insert(error.clone());
+        match &undone {
+            Ok(outcome) if outcome.state == ChangeState::Conflict => kept = Some(outcome.clone()),
+            Ok(_) => {}
+            Err(error) => {
+                refused.get_or_insert(error.clone());
+            }
         }
     }
-    refused.map_or(undone, Err)
+    refused.map_or(kept.map_or(undone, Ok), Err)
 }

@@ -363,7 +363,12 @@ pub fn marked_text(left: Option<EventTarget>) -> String {
         return String::from_utf16_lossy(marked);
     }
     let selection = window().get_selection().ok().flatten();
-    selection.map(|selection| String::from(selection.to_string())).unwrap_or_default()
+    // One's own words in the bar are no passage of the page.
+    let on_page = selection.filter(|selection| {
+        let from = selection.anchor_node();
+        by_id("bar").is_none_or(|bar| !bar.contains(from.as_ref()))
+    });
+    on_page.map(|selection| String::from(selection.to_string())).unwrap_or_default()
 }
 
 /// Sends a form of ours.
