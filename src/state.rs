@@ -19,7 +19,7 @@ pub use playground::{
 use tokio_util::sync::CancellationToken;
 pub use visit::{
     Visit, chat_at, compared, compared_first, device, form_number, found_chats, keep_place,
-    link_to, origin, shown_turn,
+    link_to, origin, shown_turns,
 };
 
 use crate::{

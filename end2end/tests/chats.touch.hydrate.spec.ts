@@ -72,6 +72,32 @@ test("a finger on the screen turns a message over, and scrolling it does not @ph
   await expect(place(page)).toHaveText("2 / 2");
 });
 
+test("a message that is turned over stays where it is, however much follows it", async ({ page, request }) => {
+  const { id: personaId } = await persona(request, { systemPrompt: "You are kind." });
+  const rest = Array.from({ length: 30 }, (_, at) => ({
+    id: `m${at}`,
+    parentId: at === 0 ? "rain" : `m${at - 1}`,
+    role: at % 2 === 0 ? "user" : "assistant",
+    content: `Message number ${at}`,
+  }));
+  const messages = [
+    { id: "ask", parentId: null, role: "user", content: "How is it?" },
+    { id: "rain", parentId: "ask", role: "assistant", content: "It rains." },
+    ...rest,
+    { id: "snow", parentId: "ask", role: "assistant", content: "It snows." },
+  ];
+  const file = { format: "greenroom-chat", personaId, title: "Weather", messages };
+  const { id } = await (await request.post("/api/chats/import", { data: file })).json();
+  await open(page, `/chats/${id}`);
+  const turn = page.locator(".chat-turn").nth(1);
+  await expect(turn).toContainText("It snows.");
+  const before = (await turn.boundingBox())!.y;
+  await turn.getByRole("button", { name: "The one before" }).click();
+  await expect(turn).toContainText("It rains.");
+  await expect(page.locator(".chat-turn")).toHaveCount(32);
+  expect(Math.abs((await turn.boundingBox())!.y - before)).toBeLessThan(40);
+});
+
 test("what the next message takes follows what is typed", async ({ page, request }) => {
   const id = await chat(request);
   await open(page, `/chats/${id}`);

@@ -19,7 +19,7 @@ for (const path of pages) {
 test("long and odd names break no page", async ({ page, request }) => {
   const name = "W".repeat(120) + "<b>‮bidi" + "👩‍👩‍👧".repeat(5);
   const { id } = await persona(request, { name, systemPrompt: "x".repeat(5000) });
-  for (const path of ["/", `/personas/${id}`]) {
+  for (const path of ["/", `/personas/${id}`, "/chats"]) {
     await open(page, path);
     await fitsTheScreen(page);
   }
@@ -57,5 +57,20 @@ test("a chat and what opens beside it fit the screen and have no barriers", asyn
     await fitsTheScreen(page);
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+  }
+});
+
+test("what a button opens lies inside the window", async ({ page, request }) => {
+  const { id: personaId } = await persona(request, { systemPrompt: "You are kind." });
+  const { id } = await (await request.post("/api/chats", { data: { personaId } })).json();
+  for (const [path, menu] of [
+    [`/chats/${id}`, "#chat-more"],
+    ["/chats", `#rename-${id}`],
+  ]) {
+    await open(page, path);
+    await page.locator(`${menu} > summary`).click();
+    const box = (await page.locator(`${menu} > .popup`).boundingBox())!;
+    expect(box.x).toBeGreaterThanOrEqual(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(page.viewportSize()!.width);
   }
 });

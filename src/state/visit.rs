@@ -15,15 +15,16 @@ use crate::{
     },
     domain::{
         change::{Entity, EntityKind},
-        chat::{ChatMode, ChatSummary},
+        chat::{Chat, ChatMode, ChatSummary},
         compare::{ComparedRow, Comparison, Speakers, sides},
         diff::Segment,
         error::ApiError,
-        id::{ConversationId, MessageId, PersonaId},
+        id::{ConversationId, MessageId, PersonaId, RunId},
         list::{PAGE_SIZE, Page},
         message::Message,
         paragraph::paragraphs,
         picture::Picture,
+        run::Run,
         search::SearchKind,
         tree::PathMessage,
         visible::{show_in, visible, visible_in_prose},
@@ -127,13 +128,34 @@ pub fn compared_first() -> Option<MessageId> {
     Some(MessageId::new(first))
 }
 
-/// A message with its words rendered, in a story paragraph by paragraph, and with those of the pictures
-/// that are its own.
-pub fn shown_turn(mut said: PathMessage, mode: ChatMode, pictures: &[Picture]) -> ChatTurn {
+/// Messages of a chat as its page shows them.
+pub async fn shown_turns(
+    desk: &Desk,
+    chat: &Chat,
+    said: Vec<PathMessage>,
+) -> Result<Vec<ChatTurn>, ApiError> {
+    let ids: Vec<&MessageId> = said.iter().map(|said| &said.message.id).collect();
+    let runs: Vec<&RunId> = said.iter().filter_map(|said| said.message.run_id.as_ref()).collect();
+    let mut link = desk.read().await?;
+    let pictures = link.pictures_of(&chat.id, &ids).await?;
+    let broken = link.broken_runs(&runs).await?;
+    let shown = |said| shown_turn(said, chat.mode, &pictures, &broken);
+    Ok(said.into_iter().map(shown).collect())
+}
+
+/// A message with its words rendered, in a story paragraph by paragraph, and with what is its own of the
+/// pictures and of the runs that did not come to a good end.
+fn shown_turn(
+    mut said: PathMessage,
+    mode: ChatMode,
+    pictures: &[Picture],
+    broken: &[Run],
+) -> ChatTurn {
     show_in(&mut said.persona_name);
     let id = Some(&said.message.id);
     let own = pictures.iter().filter(|picture| picture.message_id.as_ref() == id);
     let pictures = own.cloned().collect();
+    let broken = broken.iter().find(|run| Some(&run.reply_id) == id).cloned();
     let told = match mode {
         ChatMode::Story if !said.generating => paragraphs(&said.content),
         ChatMode::Story | ChatMode::Roleplay => Vec::new(),
@@ -143,7 +165,7 @@ pub fn shown_turn(mut said: PathMessage, mode: ChatMode, pictures: &[Picture]) -
         html: markdown::to_html(&said.content[range]),
     });
     let (paragraphs, html) = (paragraphs.collect(), markdown::to_html(&said.content));
-    ChatTurn { said, html, paragraphs, pictures }
+    ChatTurn { said, html, paragraphs, pictures, broken }
 }
 
 /// Two branches with their words rendered, and marked where both answer the same.

@@ -180,6 +180,19 @@ impl Link {
         row.ok_or(StoreError::NotFound("run"))?.try_into()
     }
 
+    /// Those of these runs that did not come to a good end.
+    pub async fn broken_runs(&mut self, ids: &[&RunId]) -> Result<Vec<Run>, StoreError> {
+        let select = |wanted: &str| {
+            format!(
+                "select {COLUMNS} from run where space_id = $1 and run_id {wanted}
+                    and (status in ('stopped', 'failed', 'interrupted') or error is not null)"
+            )
+        };
+        let wanted: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        let rows: Vec<RunRow> = self.rows_among(select, &[], &wanted).await?;
+        rows.into_iter().map(Run::try_from).collect()
+    }
+
     /// What a run's model was told, as JSON; `None` where that is not kept.
     pub async fn run_prompt(&mut self, id: &RunId) -> Result<Option<String>, StoreError> {
         const SQL: &str = "select prompt from run where space_id = $1 and run_id = $2";

@@ -134,6 +134,10 @@ fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
     let (earlier, later) = (link(window.earlier.as_ref()), link(window.later.as_ref()));
     let cancel = ask.compare.as_ref().map(|_| MapAsk { compare: None, ..ask.clone() }.address());
     let is_chosen = chosen.is_some();
+    let chosen = chosen.map(|node| {
+        let (who, on_path) = (who(&node, &names), window.on_path.clone());
+        view! { <Chosen ask=ask.clone() node who on_path/> }.into_any()
+    });
     view! {
         {cancel.map(|cancel| view! {
             <p class="told row apart small">
@@ -141,11 +145,7 @@ fn shown(ask: &MapAsk, data: MapData) -> impl IntoView + use<> {
                 <a href=cancel class="button quiet small">"Cancel"</a>
             </p>
         })}
-        <Find ask=ask.clone() found=found.clone() names=names.clone()/>
-        {chosen.map(|node| {
-            let who = who(&node, &names);
-            view! { <Chosen ask=ask.clone() node who on_path=window.on_path.clone()/> }
-        })}
+        <Find ask=ask.clone() found=found.clone() names=names.clone() chosen/>
         <div class="row apart map-tools">
             <span class="faint small">{told(&window.nodes, is_chosen)}</span>
             <span class="row tight needs-script">
@@ -169,9 +169,15 @@ fn told(nodes: &[TreeNode], is_chosen: bool) -> String {
     if is_chosen { count } else { format!("{count}. Choose one to go there, label it or compare.") }
 }
 
-/// Looks for words in all messages of the chat.
+/// Looks for words in all messages of the chat. What can be done with the chosen one is seen above however many
+/// are found.
 #[component]
-fn Find(ask: MapAsk, found: FoundInTree, names: Names) -> impl IntoView {
+fn Find(
+    ask: MapAsk,
+    found: FoundInTree,
+    names: Names,
+    #[prop(optional_no_strip)] chosen: Option<AnyView>,
+) -> impl IntoView {
     let home = format!("/chats/{}", ask.chat);
     let asked = !ask.find.trim().is_empty();
     let older = ask.older.is_some();
@@ -199,6 +205,7 @@ fn Find(ask: MapAsk, found: FoundInTree, names: Names) -> impl IntoView {
             <input id="search" type="search" name="find" autocomplete="off" placeholder="Find in all branches" value=words/>
             <button class="button quiet">"Find"</button>
         </form>
+        {chosen}
         {asked.then(|| view! {
             <p class="faint small" role="status">{count}</p>
             <ul class="moments found">

@@ -50,7 +50,8 @@ pub fn ChatTurnView(
     /// Whether pictures are made here at all.
     can_make_pictures: bool,
 ) -> impl IntoView {
-    let ChatTurn { said, html, paragraphs, pictures } = turn;
+    let ChatTurn { said, html, paragraphs, pictures, broken } = turn;
+    let run = run.or(broken);
     let message = said.message.clone();
     let (id, role) = (message.id.clone(), message.role);
     let mine = role == Role::User;

@@ -14,6 +14,7 @@ use crate::domain::{
     id::{ConversationId, MessageId, PersonaId, RunId, TestInputId},
     list::Page,
     picture::Picture,
+    run::Run,
     sent::{Estimate, Sent},
     tree::{PathMessage, PathPage, TreeNode},
     version::Revision,
@@ -53,6 +54,8 @@ pub struct ChatTurn {
     pub paragraphs: Vec<Paragraph>,
     /// Its pictures, in the order they were asked for.
     pub pictures: Vec<Picture>,
+    /// The run that wrote it, if that did not come to a good end.
+    pub broken: Option<Run>,
 }
 
 /// The settings of a chat, as a form has them. An empty field is as good as none.
@@ -230,7 +233,7 @@ pub async fn open_chat(
     use crate::{
         agent::{PathAsk, is_elsewhere},
         domain::visible::show_in,
-        state::{desk, device, keep_place, shown_turn},
+        state::{desk, device, keep_place, shown_turns},
     };
 
     let desk = desk()?;
@@ -261,10 +264,7 @@ pub async fn open_chat(
     }
     let known_device = was_at.is_some();
     let said = std::mem::take(&mut path.items);
-    let ids: Vec<&MessageId> = said.iter().map(|said| &said.message.id).collect();
-    let pictures = desk.read().await?.pictures_of(&id, &ids).await?;
-    let shown = |said| shown_turn(said, chat.mode, &pictures);
-    let turns = said.into_iter().map(shown).collect();
+    let turns = shown_turns(&desk, &chat, said).await?;
     let models = list_models().await?.models;
     let leaf = path.leaf.clone();
     let estimate = desk.agent.estimate(&desk.scope, &id, "", leaf, Some(device)).await.ok();

@@ -175,6 +175,9 @@ async fn the_map_finds_marks_and_chooses(house: House) {
     assert!(found.contains("1 message has these words."), "{found}");
     assert_eq!(found.matches(" found").count(), 2, "in the list and in the drawing: {found}");
     assert!(seen(&house, &format!("{map}&find=hay")).await.contains("No message has these words."));
+    let both = seen(&house, &format!("{map}&find=NEEDLE&at={one}")).await;
+    let place = |what: &str| both.find(what).unwrap_or_else(|| panic!("{what}: {both}"));
+    assert!(place("map-chosen") < place("moments found"), "it is seen above all that is found");
     let chosen = seen(&house, &format!("{map}&at={reply}")).await;
     assert!(chosen.contains("The chosen message") && chosen.contains("Compare with what is shown"));
     house.form("/fn/mark_message", &map, &[("id", one.as_str()), ("form[label]", "Start")]).await;

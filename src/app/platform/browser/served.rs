@@ -176,10 +176,14 @@ pub fn served(page: ServedPage) -> AnyView {
                 match content {
                     Ok(content) if before == wanted => {
                         let under = below();
+                        let last = listed(document().query_selector_all(".chat-turn")).pop();
+                        let last = last.map(|turn| turn.id()).unwrap_or_default();
                         put_content(&place, &content);
                         put_gone_drafts();
-                        // What comes under the last message does not push the end of a chat out of sight.
-                        if talks() && under < NEAR {
+                        // What comes under the last message does not push the end of a chat out of sight; on
+                        // another branch, the end is not what one was looking at.
+                        let stays = document().get_element_by_id(&last).is_some();
+                        if stays && talks() && under < NEAR {
                             window().scroll_by_with_x_and_y(0.0, below() - under);
                         }
                     }
