@@ -175,20 +175,25 @@ impl Jobs {
         }
     }
 
+    /// Says every now and then that a job goes on here, until it is somebody else's.
+    async fn keep_until_taken(&self, job: &Job) {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            // Silence is what counts; whether it was heard this time does not.
+            if let Ok(false) = self.store.keep_job(job, &self.node, now()).await {
+                return;
+            }
+        }
+    }
+
     /// Does one job, whatever happens on the way, and says how it ended.
     async fn work(&self, job: Job) {
-        let doing = AssertUnwindSafe(self.perform(&job)).catch_unwind();
-        tokio::pin!(doing);
-        let end = loop {
-            tokio::select! {
-                end = &mut doing => break end,
-                () = tokio::time::sleep(HEARTBEAT), if self.store.is_shared() => {
-                    // Silence is what counts; whether it was heard this time does not.
-                    if let Ok(false) = self.store.keep_job(&job, &self.node, now()).await {
-                        tracing::warn!(job = %job.id, "work was taken away");
-                        return;
-                    }
-                }
+        // Both go on at once: the work may hold what the sign of life waits for.
+        let end = tokio::select! {
+            end = AssertUnwindSafe(self.perform(&job)).catch_unwind() => end,
+            () = self.keep_until_taken(&job), if self.store.is_shared() => {
+                tracing::warn!(job = %job.id, "work was taken away");
+                return;
             }
         };
         let end = match end {

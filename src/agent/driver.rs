@@ -2,12 +2,18 @@
 
 mod brief;
 
-use std::{collections::VecDeque, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 pub use brief::{Brief, ChatBrief, Prepared, System, Workspace};
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use tokio::{
     sync::Semaphore,
+    task::{JoinError, JoinSet},
     time::{Instant, sleep_until},
 };
 
@@ -139,6 +145,17 @@ fn told_by(step: Step) -> Option<RunEvent> {
 /// The step that begins after these events, which is told of when its question is there.
 fn step_of(events: &mut Vec<RunEvent>) -> Option<RunEvent> {
     events.pop_if(|event| matches!(event, RunEvent::StepStarted { .. }))
+}
+
+/// What a call gave that ran in a task of its own, and how long it took. One that broke breaks the run.
+fn ended(call: Result<Result<(ToolResult, u64), ApiError>, JoinError>) -> (Input, Option<u64>) {
+    match call.map_err(JoinError::try_into_panic) {
+        Ok(Ok((result, ran))) => (Input::ToolDone(result), Some(ran)),
+        Ok(Err(error)) => (Input::Failed(error), None),
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The process ends.
+        Err(Err(_)) => (Input::Stopped, None),
+    }
 }
 
 fn millis(time: Duration) -> u64 {
@@ -351,29 +368,23 @@ impl Drive {
             .boxed()
         };
         let mut line: VecDeque<ToolCall> = calls.into();
-        let mut going_on = FuturesUnordered::new();
+        // Each goes on by itself while one of them is told of: it may hold the writer that the log waits for.
+        let mut going_on = JoinSet::new();
         let at_once = if reads { line.len() } else { 1 };
         let mut interruptible = reads;
-        loop {
+        let steps = loop {
             while going_on.len() < at_once
                 && let Some(call) = line.pop_front()
             {
                 interruptible = tools.effect(&call) == Effect::Reads;
-                going_on.push(running(call));
+                going_on.spawn(running(call));
             }
-            let mut took = None;
-            let input = tokio::select! {
+            let (input, took) = tokio::select! {
                 biased;
-                Some(result) = going_on.next() => match result {
-                    Ok((result, ran)) => {
-                        took = Some(ran);
-                        Input::ToolDone(result)
-                    }
-                    Err(error) => Input::Failed(error),
-                },
+                Some(call) = going_on.join_next() => ended(call),
                 // What writes is not left half way: it is short, and comes to its end first.
-                () = self.live.stopped.cancelled(), if interruptible => Input::Stopped,
-                () = sleep_until(self.deadline), if interruptible => Input::OutOfTime,
+                () = self.live.stopped.cancelled(), if interruptible => (Input::Stopped, None),
+                () = sleep_until(self.deadline), if interruptible => (Input::OutOfTime, None),
             };
             self.turn.charge(self.desk.take_charges());
             let mut steps = self.turn.on(input);
@@ -381,13 +392,16 @@ impl Drive {
                 *took_ms = took;
             }
             if steps.iter().any(|step| !matches!(step, Step::Tell(_))) {
-                return steps;
+                break steps;
             }
             self.tell(steps.into_iter().filter_map(told_by).collect()).await;
             if self.live.stopped.is_cancelled() {
-                return self.turn.on(Input::Stopped);
+                break self.turn.on(Input::Stopped);
             }
-        }
+        };
+        // Nothing of it goes on after the run.
+        going_on.shutdown().await;
+        steps
     }
 
     /// Tells of calls whose tools broke that their results are not known.

@@ -13,6 +13,13 @@ const TO_OR_AS: &[&str] = &["as", "to", "into", "with", "by", "say", "says", "="
 /// What begins a description of a test input rather than its words.
 const DESCRIBES: &[&str] =
     &["that", "with", "where", "when", "who", "whose", "which", "in", "of", "to", "from"];
+/// What comes before what a test input is about.
+const ABOUT: &[&str] = &["about", "on", "regarding", "for"];
+/// What stands between what one test input is about and "about" for the next: "… and a test input about".
+const ANOTHER: &[&str] = &[
+    "a", "an", "one", "another", "two", "three", "four", "five", "some", "new", "more", "test",
+    "tests", "input", "inputs", "ones",
+];
 /// The most test inputs that one request makes.
 const MOST: usize = 5;
 
@@ -28,7 +35,7 @@ pub fn read(clause: &Clause<'_>) -> Request {
 /// "add a test input: 'X'", "add a new one about X".
 pub fn add(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     let quotes = clause.quotes();
-    let about = clause.position(&["about", "on", "regarding", "for"]);
+    let about = clause.position(ABOUT);
     if let ([topic], Some(about)) = (quotes.as_slice(), about)
         && clause.words.get(about + 1).is_some_and(|word| word.quoted.is_some())
     {
@@ -41,12 +48,10 @@ pub fn add(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     if let Some(content) = colon.and_then(|place| clause.rest(place + 1).content()) {
         return vec![Request::AddInput(content)];
     }
-    if let Some(about) = about.map(|place| clause.rest(place + 1).without_thanks()) {
-        let about = about.written().trim_end_matches(['.', '!', '?', ',', ' ']);
-        if !about.is_empty() {
-            return (0..count(clause))
-                .map(|turn| Request::AddInput(topic::question(about, turn)))
-                .collect();
+    if let Some(about) = about {
+        let made = made_about(clause, about);
+        if !made.is_empty() {
+            return made;
         }
     }
     let is_pair = clause.words.get(noun + 1).is_some_and(|word| word.plain == "input");
@@ -62,12 +67,44 @@ pub fn add(clause: &Clause<'_>, noun: usize) -> Vec<Request> {
     vec![content.map_or(Request::Incomplete(Missing::Input), Request::AddInput)]
 }
 
-/// How many are wanted.
-fn count(clause: &Clause<'_>) -> usize {
+/// New ones by what they are about: "two about math and one about fog".
+fn made_about(clause: &Clause<'_>, about: usize) -> Vec<Request> {
+    let (mut made, mut next) = (Vec::new(), Some((0, about)));
+    while let Some((from, about)) = next {
+        next = next_about(clause, about);
+        let end = next.map_or(clause.words.len(), |(start, _)| start);
+        // The "and" before the next one.
+        let is_joint = end < clause.words.len() && is_and(&clause.words[end - 1].plain);
+        let topic = clause.part(about + 1..end - usize::from(is_joint)).without_thanks();
+        let topic = topic.written().trim_end_matches(['.', '!', '?', ',', ' ']);
+        if !topic.is_empty() {
+            let turns = 0..count(&clause.part(from..about));
+            made.extend(turns.map(|turn| Request::AddInput(topic::question(topic, turn))));
+        }
+    }
+    made
+}
+
+/// Where a further one begins to be named, and where its "about" stands.
+fn next_about(clause: &Clause<'_>, about: usize) -> Option<(usize, usize)> {
+    let is = |place: usize, any: &[&str]| any.contains(&clause.words[place].plain.as_str());
+    let places = about + 1..clause.words.len();
+    places.filter(|place| is(*place, ABOUT)).find_map(|next| {
+        let named = (about + 1..next).rev().take_while(|place| is(*place, ANOTHER)).count();
+        let (start, before) = (next - named, &clause.words[next - named - 1]);
+        let is_joint = is_and(&before.plain) || before.after == Some(',');
+        (named > 0 && is_joint).then_some((start, next))
+    })
+}
+
+fn is_and(word: &str) -> bool {
+    matches!(word, "and" | "&")
+}
+
+/// How many are wanted, as it is said before what they are about.
+fn count(start: &Clause<'_>) -> usize {
     let numbers: [&[&str]; MOST] =
         [&["a", "one"], &["two", "2"], &["three", "3", "some"], &["four", "4"], &["five", "5"]];
-    let end = clause.position(&["about"]).unwrap_or(clause.words.len());
-    let start = clause.part(0..end);
     numbers.iter().rposition(|names| start.has(names)).map_or(1, |place| place + 1)
 }
 

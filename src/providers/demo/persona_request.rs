@@ -2,7 +2,7 @@
 
 use super::{
     clause::Clause,
-    request::{Edge, Missing, Request, is_of_prompt},
+    request::{Edge, Missing, Request, is_not_meant, is_of_prompt},
     which::Which,
 };
 
@@ -18,6 +18,10 @@ const SAYING: &[&str] = &["that", "which", "says", "saying"];
 
 /// "call it X", "name the persona X", "its name should be X", "it should be called X".
 pub fn naming(clause: &Clause<'_>) -> Option<Request> {
+    let named_at = clause.position(&["called", "named", "be", "call", "name"])?;
+    if is_not_meant(&clause.part(0..named_at)) {
+        return None;
+    }
     let wished = clause.position(&["called", "named"]).filter(|place| {
         let before = clause.part(0..*place);
         before.has(&["it", "persona", "character", "him", "her", "he", "she"])
@@ -188,7 +192,11 @@ pub fn named(clause: &Clause<'_>) -> Option<Request> {
     let first = clause.words.first()?;
     let is_vague = ["something", "anything", "whatever"].contains(&first.plain.as_str())
         && !clause.written().starts_with(char::is_uppercase);
-    let name = first.quoted.clone().or_else(|| clause.without_thanks().content())?;
+    let name = clause.without_thanks().content()?;
+    // A quotation is meant to the letter.
+    if clause.quotes().contains(&name.as_str()) {
+        return Some(Request::Rename(name));
+    }
     let name = name.trim().trim_end_matches(['.', '!', '?', ',', ';', ' ']);
     let ends = [" instead", " from now on"];
     let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);

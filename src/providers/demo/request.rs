@@ -1,8 +1,10 @@
 //! What people ask the persona editor's agent for, as far as a script can tell.
 
+mod doubt;
 mod missing;
 
-pub use self::missing::Missing;
+use self::doubt::{excepts, excepts_beside, is_of_two, spares};
+pub use self::{doubt::is_not_meant, missing::Missing};
 use super::{
     arithmetic,
     clause::{self, Clause},
@@ -114,6 +116,11 @@ impl Request {
         matches!(self, Self::TellName | Self::TellPrompt | Self::TellPersona | Self::ListInputs)
     }
 
+    /// Whether it deletes or runs test inputs.
+    fn takes_inputs(&self) -> bool {
+        matches!(self, Self::DeleteInput(_) | Self::RunInputs { .. })
+    }
+
     /// Whether it is about test inputs.
     pub fn is_of_inputs(&self) -> bool {
         self.look() == Some(Self::ListInputs)
@@ -177,6 +184,8 @@ impl Verb {
         near.words.iter().enumerate().find_map(|(place, word)| {
             let next = clause.words.get(place + 1).map_or("", |word| word.plain.as_str());
             match (word.plain.as_str(), next) {
+                // What would be then is not asked of what is there.
+                ("what", "if") => None,
                 ("get", "rid") => Some((Self::Delete, place)),
                 ("test", "the" | "it" | "this") if place == 0 => Some((Self::Run, place)),
                 ("new" | "another", _) if place == 0 => Some((Self::Add, place)),
@@ -223,7 +232,10 @@ pub fn requests(text: &str, asked: Option<&Request>) -> Vec<Request> {
     if let Some(improvements) = improve::understand(text) {
         return improvements;
     }
-    let told = clause::read(text, asked, understand, Request::Unclear);
+    let mut told = clause::read(text, asked, understand, Request::Unclear);
+    if told.iter().any(spares) {
+        told.retain(|one| !one.takes_inputs());
+    }
     let completed = match asked {
         Some(Request::Incomplete(missing)) => missing.complete(text, &told),
         _ => Vec::new(),
@@ -267,13 +279,11 @@ fn understand(clause: &Clause<'_>, previous: Option<&Request>) -> Vec<Request> {
         false if verb != Verb::Read && is_not_meant(&clause.part(0..place)) => {
             vec![Request::Unclear(clause.written().to_owned())]
         }
+        false if found.iter().any(Request::takes_inputs) && excepts_beside(clause, place) => {
+            vec![Request::Unclear(clause.written().to_owned())]
+        }
         false => found,
     }
-}
-
-/// Whether what stands before a verb says that it should not be done, or asks whether it should.
-fn is_not_meant(before: &Clause<'_>) -> bool {
-    before.has(&["not", "dont", "never"]) || before.says("should i") || before.says("should we")
 }
 
 /// Whether the system prompt was spoken of.
@@ -394,6 +404,12 @@ fn changing(
             _ => true,
         };
     match nouns.first() {
+        Some((Noun::Prompt, noun)) if clause.quotes().len() == 2 => {
+            persona_request::change_prompt(clause, verb, *noun)
+        }
+        Some(_) if is_of_two(clause, verb, nouns) => {
+            vec![Request::Unclear(clause.written().to_owned())]
+        }
         Some((Noun::Inputs, noun)) => input_request::change(clause, *noun),
         Some((Noun::Name, noun)) => persona_request::rename(clause, *noun),
         Some((Noun::Prompt, noun)) => persona_request::change_prompt(clause, verb, *noun),
@@ -443,7 +459,9 @@ fn elliptic(
         return Vec::new();
     }
     let says_all = clause.position(&["all", "both", "every", "everything"]) == Some(0);
-    let which = Which::read(clause).filter(|which| match which {
+    // "… but not the one about food" asks for the opposite.
+    let is_meant = !excepts(clause) && !is_not_meant(clause);
+    let which = Which::read(clause).filter(|_| is_meant).filter(|which| match which {
         Which::It => false,
         // "… and thanks for all" must not delete everything.
         Which::All => says_all,

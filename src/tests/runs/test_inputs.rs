@@ -186,6 +186,34 @@ async fn two_calls_that_only_look_run_side_by_side() {
     assert_eq!(house.call(Method::POST, &path, json!({})).await.good()["status"], "stopped");
 }
 
+/// The first one's result waited for the log, and the log for the writer that a call held which nobody drove
+/// on meanwhile: the run never ended, and nothing could be written any more.
+#[tokio::test]
+async fn a_call_that_ends_first_does_not_keep_the_writer_from_the_log() {
+    let house = House::new().await;
+    let run = json!({"call": {"name": "run_test_inputs", "input": {"ids": ["optimist-1"]}}});
+    let looks = ["get_persona", "list_test_inputs"]
+        .map(|name| json!({"call": {"name": name, "input": {}}}));
+    for look in looks {
+        for calls in [json!([run, look]), json!([look, run])] {
+            let house = house.playing(&json!({"loop": true, "answers": [
+                calls, [{"text": "Yes."}], [{"text": "Done."}],
+            ]}));
+            for round in 0..10 {
+                let said = timeout(PATIENCE, house.send(saying("Look"))).await;
+                let events = told(&said.unwrap_or_else(|_| panic!("{calls}, round {round}")));
+
+                assert_eq!(events.last(), Some(&json!({"type": "done"})), "{events:?}");
+                let results = results(&events);
+                assert!(results.len() == 2 && !results.iter().any(|one| one.1), "{events:?}");
+            }
+        }
+    }
+
+    let renamed = json!({"name": "Still there"});
+    house.call(Method::PUT, "/api/storage/personas/optimist", renamed).await.good();
+}
+
 #[tokio::test]
 async fn one_at_a_time_is_one_at_a_time_with_the_personas_own_model() {
     let house = House::new().await;
