@@ -143,19 +143,19 @@ fn an_answer_that_broke_off_earlier_says_so_when_its_session_is_opened_again() {
 #[test]
 fn what_went_wrong_is_told_whole_where_it_is_longer_than_a_line() {
     let mut state = opened();
-    let why = "There is no model gpt-5.1-mni. If its service has it, write openai/gpt-5.1-mni.";
+    let why = "There is no model mini. If its service has it, name that first: openai/mini.";
     state.tell(why, Tone::Wrong);
 
     let seen = screen(&mut state, 40, 12);
 
     insist_on(
-        "There is no model gpt-5.1-mni. If its\nservice has it, write openai/gpt-5.1-mni.\n>",
+        "There is no model mini. If its service\nhas it, name that first: openai/mini.\n>",
         &seen,
     );
     press(&mut state, KeyCode::F(3));
     state.update(Event::Told(Told::Models(vec![scene::model("demo")])));
     state.tell(why, Tone::Wrong);
-    insist_on("write openai/gpt-5.1-mni.", &screen(&mut state, 40, 12));
+    insist_on("has it, name that first: openai/mini.\n", &screen(&mut state, 40, 12));
 }
 
 #[test]
@@ -174,13 +174,13 @@ fn what_is_scrolled_beyond_an_end_comes_back_with_the_next_key() {
     press(&mut state, KeyCode::Esc);
     press(&mut state, KeyCode::F(4));
     state.update(Event::Told(Told::Drafts(vec![draft("one")])));
-    let first = screen(&mut state, 40, 7);
+    let first = screen(&mut state, 40, 5);
     for _ in 0..5 {
         press(&mut state, KeyCode::PageUp);
-        screen(&mut state, 40, 7);
+        screen(&mut state, 40, 5);
     }
     press(&mut state, KeyCode::PageDown);
-    assert_ne!(screen(&mut state, 40, 7), first);
+    assert_ne!(screen(&mut state, 40, 5), first);
 }
 
 #[test]
