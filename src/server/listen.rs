@@ -36,8 +36,6 @@ const FROM_ONE_ADDRESS: usize = 256;
 /// The most bytes of a request's headers; and the most that is held of what a client has not taken yet, beside
 /// what the system holds.
 const MAX_HELD_BYTES: usize = 64 * 1024;
-/// The most that the system holds of it. It is told half of that: Linux takes twice what it is told.
-const MAX_QUEUED_BYTES: usize = 256 * 1024;
 /// How long to wait when the system has no further connection to give.
 const NO_MORE_FILES: Duration = Duration::from_millis(200);
 
@@ -117,7 +115,6 @@ pub async fn serve(
             }
         };
         give_up_unread(&stream, patience.unread);
-        hold_little(&stream);
         // Words are small and must not wait for more of them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection will send late");
@@ -189,14 +186,6 @@ fn give_up_unread(stream: &TcpStream, patience: Duration) {
 /// The system has no way to say so.
 #[cfg(not(target_os = "linux"))]
 fn give_up_unread(_: &TcpStream, _: Duration) {}
-
-/// Keeps the system from holding ever more for a client that does not read.
-fn hold_little(stream: &TcpStream) {
-    let socket = socket2::SockRef::from(stream);
-    if let Err(error) = socket.set_send_buffer_size(MAX_QUEUED_BYTES / 2) {
-        tracing::debug!(%error, "the system may hold much for a connection");
-    }
-}
 
 /// Ends when a client did not say in time what it wants; never when it did.
 async fn silence(heard: &AtomicBool, patience: Duration) {
@@ -374,17 +363,6 @@ mod tests {
             }
         }
         drop(nothing);
-    }
-
-    #[tokio::test]
-    async fn the_system_holds_little_of_what_a_client_does_not_take() {
-        let address = small(9, Patience::default()).await;
-        let stream = TcpStream::connect(address).await.unwrap();
-
-        hold_little(&stream);
-
-        let held = socket2::SockRef::from(&stream).send_buffer_size().unwrap();
-        assert!((1..=MAX_QUEUED_BYTES).contains(&held), "{held}");
     }
 
     #[tokio::test]
