@@ -523,7 +523,7 @@ test("a passage of a page that is marked with the mouse goes along, and is left 
 test("what is marked in the bar is no passage of the page, and the bar grows with its lines, wherever they break", { tag: "@desktop" }, async ({ page }) => {
   await open(page, "/bin");
   const bar = page.locator("#composer-words");
-  await bar.fill("Is anything here of what I threw away? ".repeat(20));
+  await bar.fill("Is anything here of what I threw away? ".repeat(12));
   const hidden = await bar.evaluate((area) => area.scrollHeight - area.clientHeight);
   expect(hidden).toBeLessThan(2);
   await bar.press("Control+a");
