@@ -12,7 +12,7 @@ use axum::{
 use futures_util::StreamExt as _;
 use leptos::server_fn::error::ServerFnUrlError;
 
-use super::extract::{Body, Created, parse, taking};
+use super::extract::{Body, Created, parse, taking, turn};
 use crate::{
     agent::{ChatFile, ImportedChat},
     domain::{
@@ -60,7 +60,18 @@ async fn lead_back(
             hear_out(request, MAX_HEARD_BYTES).await;
             Redirect::to(&refused_at(page, error)).into_response()
         }
-        _ => next.run(request).await,
+        // A form is held whole like any other large body.
+        _ => match turn(&request).await {
+            Ok(turn) => {
+                let response = next.run(request).await;
+                drop(turn);
+                response
+            }
+            Err(error) => {
+                hear_out(request, MAX_HEARD_BYTES).await;
+                Redirect::to(&refused_at(page, error)).into_response()
+            }
+        },
     }
 }
 

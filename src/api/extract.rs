@@ -24,7 +24,10 @@ use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 use super::error::FUNCTIONS;
 use crate::{
@@ -81,20 +84,36 @@ pub fn taking(most: usize, routes: ApiRouter<AppState>) -> ApiRouter<AppState> {
     refusing_over(most, routes.layer(DefaultBodyLimit::max(most)).layer(from_fn(in_turn)))
 }
 
-/// Lets what is large, or does not say how large it is, wait for its turn.
+/// Lets what is large wait for its turn.
 async fn in_turn(request: Request, next: Next) -> Response {
-    if request.body().size_hint().upper().is_some_and(|length| length <= MAX_BODY_BYTES as u64) {
-        return next.run(request).await;
-    }
-    let Ok(Ok(turn)) = timeout(TURN, LARGE.acquire()).await else {
-        let reason = "Other large files are being taken. Send yours again in a moment.".into();
-        let told = ApiError::Limited { reason, retry_after: Some(LATER) };
+    match turn(&request).await {
+        Ok(turn) => {
+            let response = next.run(request).await;
+            drop(turn);
+            response
+        }
         // Whoever sends it did nothing wrong.
-        return (StatusCode::SERVICE_UNAVAILABLE, told).into_response();
-    };
-    let response = next.run(request).await;
-    drop(turn);
-    response
+        Err(told) => (StatusCode::SERVICE_UNAVAILABLE, told).into_response(),
+    }
+}
+
+/// A turn for what is large, or does not say how large it is; what is small needs none.
+pub fn turn(
+    request: &Request,
+) -> impl Future<Output = Result<Option<SemaphorePermit<'static>>, ApiError>> + Send + use<> {
+    let length = request.body().size_hint().upper();
+    async move {
+        if length.is_some_and(|length| length <= MAX_BODY_BYTES as u64) {
+            return Ok(None);
+        }
+        match timeout(TURN, LARGE.acquire()).await {
+            Ok(Ok(turn)) => Ok(Some(turn)),
+            Ok(Err(_)) | Err(_) => {
+                let reason = "Other large files are being taken. Send yours again in a moment.";
+                Err(ApiError::Limited { reason: reason.into(), retry_after: Some(LATER) })
+            }
+        }
+    }
 }
 
 /// Routes that do not begin to read what says that it is larger than this.

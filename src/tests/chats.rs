@@ -14,6 +14,7 @@ mod settings;
 mod setup;
 mod several;
 mod tree;
+mod unfinished;
 
 use std::time::Duration;
 

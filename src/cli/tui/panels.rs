@@ -13,7 +13,7 @@ use crate::domain::{
 };
 
 use super::{
-    clean::{clean_line, fit, width},
+    clean::{clean_line, fit, padded, width},
     draft,
     help::KEYS,
     input::Shown,
@@ -206,9 +206,7 @@ fn session_row(session: &TerminalSession, current: bool, columns: usize) -> Stri
         _ => format!("{day} · {} {turns} · {}", session.turns, fit(&model, 24)),
     };
     let room = columns.saturating_sub(width(id) + width(&tail) + 6);
-    let title = fit(&title, room);
-    let gap = " ".repeat(room.saturating_sub(width(&title)));
-    format!("{mark} {id} {title}{gap}  {tail}")
+    format!("{mark} {id} {}  {tail}", padded(&title, room))
 }
 
 fn all_models(frame: &mut Frame<'_>, area: Rect, open: &Models, state: &State) {
